@@ -186,7 +186,8 @@ def run_numpy(call: Call) -> Outcome:
 def run_tnp(call: Call, device: str, transform: Callable[..., Any] | None = None) -> Outcome:
     """The call on tnp; ``transform`` is what to do to the function of the arrays before it is called."""
     bases = [tnp.asarray(base.array(), device=device) for base in call.bases]
-    return _run(call, tnp, bases, transform)
+    with tnp.device(device):  # of what the call itself makes
+        return _run(call, tnp, bases, transform)
 
 
 def _run(call: Call, xp: Any, bases: list[Any], transform: Callable[..., Any] | None = None) -> Outcome:

@@ -79,7 +79,7 @@ def tensor_of(value: Any, dtype: Any = None, *, device: Any = None, is_output: b
 
 
 def tensors_of(*values: Any, check: Callable[[tuple[int, ...]], object] | None = None) -> list[Tensor]:
-    """Convert operands to tensors on one device: that of the first array that has an axis.
+    """Convert operands to tensors on one device, which `home_of` chooses.
 
     If an operand is text or objects, ``check`` is called with the shapes, because NumPy refuses wrong shapes first.
     """
@@ -93,25 +93,39 @@ def tensors_of(*values: Any, check: Callable[[tuple[int, ...]], object] | None =
         raise
 
 
-def tensor_of_shape(value: Any, check: Callable[[tuple[int, ...]], object]) -> Tensor:
-    """Convert an operand to a tensor; ``check`` sees the shape of text and objects before they are refused."""
+def tensor_of_shape(value: Any, check: Callable[[tuple[int, ...]], object], beside: tuple[Any, ...] = ()) -> Tensor:
+    """Convert an operand to a tensor; ``check`` sees the shape of text and objects before they are refused.
+
+    Python's data goes to the device of what is ``beside`` it, an output or a mask.
+    """
+    home = None
+    if not isinstance(value, ndarray):
+        home = next((each.tensor.device for each in beside if isinstance(each, ndarray)), None)
     try:
-        return tensor_of(value)
+        return tensor_of(value, device=home)
     except DtypeError:
         check(np.asarray(value).shape)
         raise
 
 
 def home_of(operands: Collection[Any]) -> Any:
-    """Return the device of the first array that has an axis; TypeError for arrays of two libraries."""
-    home, all_ours = None, True
+    """Return the device of the first array that has an axis; TypeError for arrays of two libraries.
+
+    Where no array has one, Python's data goes to the first array of an accelerator, or of the CPU.
+    """
+    home, without_axes, all_ours = None, None, True
     for operand in operands:
         if not isinstance(operand, ndarray):
             all_ours = False
-        elif home is None and operand.tensor.dim():
-            home = operand.tensor.device
+        elif home is None:
+            if operand.tensor.dim():
+                home = operand.tensor.device
+            elif without_axes is None or without_axes.type == "cpu":
+                without_axes = operand.tensor.device
     if not all_ours:
         check_libraries(operands)
+        if home is None:
+            return without_axes
     return home
 
 
@@ -456,6 +470,8 @@ class Builtins:
         if ndmax and not isinstance(object, ndarray):
             object = np.array(object, dtype, ndmax=ndmax)
         copy = copy_mode(copy)
+        if device is None and copy and devices.moved and isinstance(object, np.ndarray):
+            device = devices.state.default  # a copy is a new array, which goes where new arrays go
         result = asarray(object, dtype, order, device=device, copy=copy, like=like)
         if subok:
             result = kept(object, result)

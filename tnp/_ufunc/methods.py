@@ -91,7 +91,7 @@ def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any
         native(dtype)  # TypeError for what is none
     if out is not None:
         reduction.output_of(out)
-    tensor = tensor_of_shape(array, lambda shape: _one_axis(axis, len(shape), "accumulate"))
+    tensor = tensor_of_shape(array, lambda shape: _one_axis(axis, len(shape), "accumulate"), (out,))
     axis = _one_axis(axis, tensor.dim(), "accumulate")
     _check_uniform(ufunc, "accumulate")
     return reduction.accumulation(ufunc._numpy, _on_tensors(ufunc, "accumulate")).accumulate(tensor, axis, dtype, out)
@@ -112,7 +112,7 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
     check_line(indices.shape if isinstance(indices, ndarray) else np.shape(indices))
     if dtype is not None:
         native(dtype)  # TypeError for what is none
-    tensor = tensor_of_shape(array, lambda shape: _one_axis(axis, len(shape), "reduceat"))
+    tensor = tensor_of_shape(array, lambda shape: _one_axis(axis, len(shape), "reduceat"), (out,))
     starts = index_arguments.index_tensor(indices, tensor.device)
     axis = _one_axis(axis, tensor.dim(), "reduceat")
     size = tensor.shape[axis]

@@ -111,7 +111,7 @@ class Reduction:
             check_mask(where)
         if type(a) is Selection:
             a, axis, where = a.reduction(self._numpy, axis, keepdims, where)
-        tensor = tensor_of_shape(a, lambda shape: reduced_axes(axis, len(shape)))
+        tensor = tensor_of_shape(a, lambda shape: reduced_axes(axis, len(shape)), (out, where))
         axes = reduced_axes(axis, tensor.dim())
         result = resolve(self._numpy, tensor.dtype, dtype, None if target is None else target.dtype)
         if len(axes) > 1 and not is_reorderable(self._numpy):
@@ -221,7 +221,7 @@ class Accumulation:
         target = None if out is None else output_of(out)
         if axis is not None and not isinstance(axis, tuple):
             operator.index(axis)
-        tensor = tensor_of(a)
+        tensor = tensor_of_shape(a, lambda shape: None, (out,))
         if not tensor.dim():
             raise TypeError("cannot accumulate on a scalar")
         refuse_boolean(axis)

@@ -247,6 +247,8 @@ class Ufunc:
     ) -> tuple[list[Tensor], list[Tensor | None], Any]:
         """Return the inputs in their loop's dtypes, the outputs' tensors, and the device."""
         home = home_of(operands)
+        if home is None:
+            home = next((out.tensor.device for out in outs if isinstance(out, ndarray)), None)
         if self.__name__ in COMPARISONS and all(type(x) is int for x in operands):
             one, other = operands  # NumPy compares them as Python objects, of any size
             operands = (np.int8((one > other) - (one < other)), np.int8(0))
