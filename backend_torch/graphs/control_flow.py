@@ -142,9 +142,9 @@ def number(value: bool | int) -> Tensor:
     return torch.ops.aten.full.default([], value)
 
 
-def zeros(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
+def zeros(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> Tensor:
     """Return zeros."""
-    return torch.zeros(shape, dtype=dtype)
+    return torch.zeros(shape, dtype=dtype, device=device)
 
 
 @dataclass

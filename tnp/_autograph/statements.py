@@ -359,7 +359,7 @@ def _one_branch(
             after = _run(block, block, variables, before, "a branch", is_branch=True)
         except _Raises:
             raises = True
-            empty = [backend.zeros(form.shape, form.dtype) for each in forms.values() for form in each]
+            empty = [backend.zeros(form.shape, form.dtype, form.device) for each in forms.values() for form in each]
             return [*empty, *[backend.number(False) for _ in flags]] or [backend.number(0)]
         changed = [name for name in variables.lines if like is None and not is_same(before[name], after[name])]
         parts.update({name: Part(after[name]) for name in dict.fromkeys([*forms, *changed])})
@@ -378,7 +378,7 @@ def _one_branch(
 
 def _formed(part: Part, like: Part, forms: list[Form]) -> list[Tensor]:
     if isinstance(part.value, Undefined):
-        return [backend.zeros(form.shape, form.dtype) for form in forms]
+        return [backend.zeros(form.shape, form.dtype, form.device) for form in forms]
     return as_forms(part.like(like), forms)
 
 
@@ -912,7 +912,7 @@ class _Loop:
                     raise self._error(name, Part(before), new)
                 if name not in self.unset and not isinstance(value, Maybe):
                     self.unset.append(name)
-                start = [backend.zeros(tuple(tensor.shape), tensor.dtype) for tensor in new.tensors]
+                start = [backend.zeros(tuple(tensor.shape), tensor.dtype, tensor.device) for tensor in new.tensors]
                 self._set(name, new, start, new.forms)
                 continue
             old = Part(before).like(new)

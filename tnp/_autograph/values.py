@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from backend_torch.graphs import control_flow as backend
 from backend_torch.graphs import symbolic
 from backend_torch.kernels import value_checks
-from backend_torch.tensors import casting, memory, trace_state
+from backend_torch.tensors import casting, interop, memory, trace_state
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._array.numbers import number_of
 from tnp._autograph.places import Place, rebound
@@ -208,10 +208,11 @@ def predicate(value: Any) -> Tensor | None:
 
 
 class Form(NamedTuple):
-    """The dtype and shape of an array in a variable, and whether it stands for a Python number."""
+    """The dtype, shape and device of an array in a variable, and whether it stands for a Python number."""
 
     dtype: Any
     shape: tuple[Any, ...]
+    device: Any
     is_number: bool
 
 
@@ -250,7 +251,7 @@ class Part:
     def forms(self) -> list[Form]:
         """The form of each array and number in the value."""
         return [
-            Form(tensor.dtype, tuple(tensor.shape), kind is not None)
+            Form(tensor.dtype, tuple(tensor.shape), tensor.device, kind is not None)
             for tensor, kind in zip(self.tensors, self.kinds, strict=True)
         ]
 
@@ -298,7 +299,7 @@ class Part:
 
     def blank(self) -> Part:
         """Return a value of this structure and these forms that no branch has traced: zeros."""
-        zeros = [backend.zeros(form.shape, form.dtype) for form in self.forms]
+        zeros = [backend.zeros(form.shape, form.dtype, form.device) for form in self.forms]
         return self if self.tree is None else Part(self.filled(zeros, self.forms))
 
     def like(self, other: Part) -> Part:
@@ -382,7 +383,13 @@ def common(one: Part, other: Part) -> list[Form] | None:
             dtype = left.dtype
         else:
             return None
-        forms.append(Form(dtype, left.shape, left.is_number and right.is_number))
+        if left.device == right.device:
+            device = left.device
+        elif not left.shape:  # a number of the host, and what an accelerator has made of it
+            device = right.device if left.device.type == "cpu" else left.device
+        else:
+            return None
+        forms.append(Form(dtype, left.shape, device, left.is_number and right.is_number))
     return forms
 
 
@@ -397,8 +404,11 @@ def _takes(dtype: Any, number: type) -> bool:
 
 
 def as_forms(part: Part, forms: Iterable[Form]) -> list[Tensor]:
-    """Return the tensors of a value, cast to the dtypes of these forms."""
-    return [casting.cast(tensor, form.dtype) for tensor, form in zip(part.tensors, forms, strict=True)]
+    """Return the tensors of a value, cast to the dtypes of these forms and on their devices."""
+    return [
+        interop.moved(casting.cast(tensor, form.dtype), form.device)
+        for tensor, form in zip(part.tensors, forms, strict=True)
+    ]
 
 
 class Surroundings:

@@ -307,7 +307,7 @@ def write(array: ndarray, key: Any, value: Any) -> None:
             continue
         if length is not None or size != 1:
             _demand(at.length == (size if length is None else length), value_checks.OPEN_LENGTHS)
-        place = arange(at.size)
+        place = arange(at.size, device=now.device)
         number = place if at.is_first else (place - at.start) * at.step
         within = (number >= 0) & (number < at.length)
         if abs(at.step) != 1:
@@ -426,7 +426,7 @@ def _range(item: slice, size: int) -> _Range:
 def _moved(values: ndarray, ranges: Sequence[_Range | None]) -> ndarray:
     for axis, each in enumerate(ranges):
         if each is not None and not each.is_first:
-            places = clip(arange(each.size) * each.step + each.start, 0, max(each.size - 1, 0))
+            places = clip(arange(each.size, device=values.device) * each.step + each.start, 0, max(each.size - 1, 0))
             values = values[(slice(None),) * axis + (places,)]
     return values
 
@@ -483,7 +483,8 @@ def _product(one: Any, other: Any) -> Any:
 def _masked(values: ndarray, lengths: Sequence[Any], fill: Any) -> ndarray:
     for axis, length in enumerate(lengths):
         if length is not None:
-            inside = (arange(values.shape[axis]) < length).reshape((-1,) + (1,) * (values.ndim - axis - 1))
+            inside = arange(values.shape[axis], device=values.device) < length
+            inside = inside.reshape((-1,) + (1,) * (values.ndim - axis - 1))
             values = where(inside, values, fill)
     return values
 
