@@ -262,7 +262,7 @@ def gradients(
     ]
     if not pairs or not sources:
         return (None,) * len(sources)
-    found = torch.autograd.grad(
+    found = transform_levels.gradients_of(
         [target for target, _ in pairs],
         sources,
         [given for _, given in pairs],
@@ -434,7 +434,7 @@ def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[
             again = _state.tapes > 0 or any(tensor.requires_grad for tensor in tensors)
             handles = [_unsafe_view(t, t.shape) if t.requires_grad else t.detach().requires_grad_() for t in tensors]
             results = function(*handles)
-            found = torch.autograd.grad(results[0], handles, create_graph=again, allow_unused=True)
+            found = transform_levels.gradients_of(results[:1], handles, create_graph=again, allow_unused=True)
         known = [zeros(t) if gradient is None else gradient for t, gradient in zip(tensors, found, strict=True)]
         return tuple(results if again else [result.detach() for result in results]), transform_levels.own(known)
 
@@ -554,7 +554,7 @@ def _pulled(
     if pairs:
         followed, given = zip(*pairs, strict=True)
         try:
-            found = torch.autograd.grad(
+            found = transform_levels.gradients_of(
                 followed, handles, given, retain_graph=True, create_graph=again, allow_unused=True
             )
         except RuntimeError as error:

@@ -13,7 +13,7 @@ import torch
 
 from backend_torch.autodiff.autodiff import Function, Pullback, Source, is_recording, jvp, may_be_differentiated
 from backend_torch.autodiff.replayed_draws import Draws
-from backend_torch.autodiff.transform_levels import not_exported, own
+from backend_torch.autodiff.transform_levels import gradients_of, not_exported, own
 from backend_torch.torch_private import messages
 from backend_torch.torch_private.autograd import is_exporting
 from backend_torch.torch_private.functorch import is_transforming
@@ -55,8 +55,8 @@ def _rows(target: Tensor, sources: Sequence[Source], weights: Tensor, again: boo
     """Return gradients for several weights, along a new first dimension: at once, but one by one of machine code."""
 
     def gradients(weights: Tensor, is_batch: bool) -> tuple[Tensor | None, ...]:
-        return torch.autograd.grad(
-            target,
+        return gradients_of(
+            (target,),
             sources,
             weights,
             retain_graph=True,

@@ -37,6 +37,18 @@ def _needs_public() -> bool:
     return torch.compiler.is_compiling() or torch.is_inference_mode_enabled()
 
 
+def gradients_of(targets: Sequence[Tensor], *args: Any, **options: Any) -> tuple[Tensor | None, ...]:
+    """Call ``torch.autograd.grad`` so that all of it runs in this thread.
+
+    torch has a thread for each accelerator, where Python's part of a derivative would find none of this thread's state:
+    its trace, its default device, the recordings around.
+    """
+    if targets[0].is_cpu:
+        return torch.autograd.grad(targets, *args, **options)
+    with torch.autograd.set_multithreading_enabled(False):
+        return torch.autograd.grad(targets, *args, **options)
+
+
 def require_gradients(tensors: Sequence[Tensor], level: int) -> list[Tensor]:
     """Return the tensors as leaves of a level of ``grad``."""
     before = functorch.may_require_grad()
@@ -72,7 +84,7 @@ def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[
             with unseen():
                 gradients: Sequence[Tensor | None] = [None] * len(handles)
                 if results[0].requires_grad:
-                    gradients = torch.autograd.grad(results[:1], handles, create_graph=True, allow_unused=True)
+                    gradients = gradients_of(results[:1], handles, create_graph=True, allow_unused=True)
                 unwrap = functorch.unwrapped_for_grad
                 known = [
                     unwrap(torch.zeros_like(handle) if gradient is None else gradient, level)
@@ -168,7 +180,7 @@ def _by_autograd(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[T
     with torch.enable_grad():
         handles = [t.view_as(t) if t.requires_grad else t.detach().requires_grad_() for t in tensors]
         results = tuple(function(*handles))
-        found = torch.autograd.grad(results[:1], handles, create_graph=True, allow_unused=True)
+        found = gradients_of(results[:1], handles, create_graph=True, allow_unused=True)
     known = [torch.zeros_like(t) if gradient is None else gradient for t, gradient in zip(tensors, found, strict=True)]
     return results, known
 

@@ -199,8 +199,10 @@ def capture(function: Callable[..., Any], inputs: Sequence[Tensor]) -> GraphModu
 
     Pass {} as decompositions, not None: None decomposes ``detach`` on torch 2.15, and gradients then flow through it.
     torch.optim marks its steps for a profiler. The marks would time the trace, not the run, so they are left out.
+    Derivatives are recorded in this thread: torch has another one for each accelerator, which knows of no trace.
     """
-    module = make_fx(function, {})(*inputs)
+    with torch.autograd.set_multithreading_enabled(False):
+        module = make_fx(function, {})(*inputs)
     marks = [node for node in module.graph.nodes if getattr(node.target, "namespace", "") == "profiler"]
     for node in reversed(marks):
         module.graph.erase_node(node)
