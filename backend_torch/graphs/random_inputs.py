@@ -130,10 +130,10 @@ def before(program: Callable[[list[Tensor]], Any], drawn: list[tuple[Callable[[]
 
 def _can_leave(module: GraphModule, node: Node) -> bool:
     value = node.meta.get("val")
-    if not isinstance(value, Tensor) or value.device.type != "cpu" or node.all_input_nodes != [*_nodes(module, node)]:
+    if not isinstance(value, Tensor) or node.all_input_nodes != [*_nodes(module, node)]:
         return False
     size = value.numel()
-    return isinstance(size, int) and size <= _FEW
+    return isinstance(size, int) and (size <= _FEW or not value.is_cpu)  # Inductor takes no generator of a GPU
 
 
 def _nodes(module: GraphModule, node: Node) -> list[Node]:

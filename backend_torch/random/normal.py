@@ -1,4 +1,4 @@
-"""Normal random numbers in graphs on the CPU: element i is a function of a key and of i, so that loops can fuse it.
+"""Normal random numbers in graphs: element i is a function of a key and of i, so that loops and kernels can fuse it.
 
 Layer: owns how normal numbers are made of the integers and keys of ``uniform``: by Box and Muller's method, which needs
 no loop and no table. In a graph, torch.randn makes the numbers one after the other and stores them first.
@@ -47,4 +47,5 @@ def _on_cpu(key: Tensor, size: Sequence[int], dtype: torch.dtype) -> Tensor:
 _library = torch.library.Library("tnp", "FRAGMENT")
 _library.define("normal(Tensor key, SymInt[] size, ScalarType dtype) -> Tensor")
 _library.impl("normal", _on_cpu, "CPU")
+_library.impl("normal", of_key, "CUDA")
 torch.library.register_fake("tnp::normal", lambda key, size, dtype: key.new_empty(size, dtype=dtype), lib=_library)

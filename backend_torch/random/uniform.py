@@ -1,4 +1,4 @@
-"""Uniform random numbers in graphs on the CPU: element i is a function of a key and of i, so that loops can fuse it.
+"""Uniform random numbers in graphs: element i is a function of a key and of i, so that loops and kernels can fuse it.
 
 Layer: owns that function. torch's generators make the numbers one after the other in one thread, and a graph has to
 store them all in an array first. Here each call draws a key from a torch.Generator, and the numbers are Steele, Lea and
@@ -35,12 +35,12 @@ _GIVEN = 0x1111111111111111
 def can_stand_for(dtype: torch.dtype, device: torch.device) -> bool:
     """Whether such an array can have these numbers; torch's transforms have rules for torch's own numbers only."""
     transformed = functorch.is_transforming()
-    return device.type == "cpu" and dtype in _SIGNIFICAND and not transformed
+    return device.type in ("cpu", "cuda") and dtype in _SIGNIFICAND and not transformed
 
 
 def new_key(generator: torch.Generator) -> Tensor:
     """Draw a key: two integers that choose a stream."""
-    return torch.randint(-(1 << 63), (1 << 63) - 1, (2,), generator=generator)
+    return torch.randint(-(1 << 63), (1 << 63) - 1, (2,), generator=generator, device=generator.device)
 
 
 def of_key(key: Tensor, size: Sequence[int], dtype: torch.dtype) -> Tensor:
@@ -93,4 +93,5 @@ def _on_cpu(key: Tensor, size: Sequence[int], dtype: torch.dtype) -> Tensor:
 _library = torch.library.Library("tnp", "FRAGMENT")
 _library.define("uniform(Tensor key, SymInt[] size, ScalarType dtype) -> Tensor")
 _library.impl("uniform", _on_cpu, "CPU")
+_library.impl("uniform", of_key, "CUDA")
 torch.library.register_fake("tnp::uniform", lambda key, size, dtype: key.new_empty(size, dtype=dtype), lib=_library)
