@@ -239,6 +239,11 @@ def outside(array: Tensor, low: int, high: int, text: str = "") -> int | None:
         return None
     if not has_values(array):
         values = transform_levels.seen(array)
+        if values is None and not array.is_cpu and memory.is_readable(below := memory.unwrapped(array)):  # in a batch
+            with transform_levels.unseen():
+                values = memory.to_numpy(memory.to_host(below))
+            if ((values < low) | (values >= high)).any():
+                trace_state.noted(IndexError())
         if values is None:
             if text:
                 demand((array >= low) & (array < high), text)

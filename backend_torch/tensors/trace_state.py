@@ -299,6 +299,15 @@ def draw_error() -> NotImplementedError:
     )
 
 
+def device_draw_error() -> NotImplementedError:
+    """The error of drawing from an accelerator's generator that the same trace or batch has seeded."""
+    return NotImplementedError(
+        f"{user_line()}: a compiled function or vectorized_map can't seed a generator of an accelerator and draw from "
+        "it, for it would go on at the next call or element instead of starting again: make the generator before, or "
+        "draw on the host (default_rng(seed, device='cpu'))"
+    )
+
+
 def part_write_error() -> NotImplementedError:
     """The error of writing to a part of an array from outside, in a derivative inside of a batch."""
     return NotImplementedError(

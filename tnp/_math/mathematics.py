@@ -11,11 +11,13 @@ from typing import Any, overload
 import numpy
 
 from backend_torch.kernels import mathematics as kernels
+from backend_torch.tensors import creation
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import SIGNED, to_numpy, to_torch
 from tnp._core.base import SCALARS, ndarray, number, wrap, wrap_array
 from tnp._core.convert import array, asarray, tensor_of
 from tnp._core.dtype_table import PLAIN
+from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import copy_mode, explain, long_of, refuse_cast, unassignable
 from tnp._core.mask_selection import Selection, over
 from tnp._core.numpy_version import NUMPY, deprecated
@@ -171,7 +173,10 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> ndarray:
         rounded = round(wrap_array(kernels.parts(a.tensor)), decimals)
         result = wrap(kernels.from_parts(rounded.tensor))
         return result if out is None else ufuncs.positive(result, out=out)
-    scale = 10.0 ** builtins.abs(decimals)
+    scale: Any = 10.0 ** builtins.abs(decimals)
+    if a.device.type != "cpu":  # CUDA multiplies by the reciprocal of a number, which rounds twice
+        dtype = a.tensor.dtype if kind == "f" else tensor_dtype(float)
+        scale = wrap_array(creation.full((), scale, dtype, a.device, "C"))
     there, back = (ufuncs.multiply, ufuncs.divide) if decimals > 0 else (ufuncs.divide, ufuncs.multiply)
     if kind == "b" and out is None:
         out = a.copy()  # NumPy gives the result the operand's dtype, and refuses that cast

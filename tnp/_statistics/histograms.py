@@ -101,8 +101,10 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
         if amounts.shape != indices.shape:
             raise ValueError("The weights and list don't have the same length.")
     if length and not memory.is_readable(indices):
-        value_checks.demand(indices >= 0, value_checks.UNCOUNTED)
-        value_checks.demand(indices < length, value_checks.BEYOND)
+        value_checks.expect(indices >= 0, value_checks.UNCOUNTED)
+        value_checks.expect(indices < length, value_checks.BEYOND)
+        if not indices.is_cpu:
+            indices = indices.clamp(0, length - 1)
     elif len(indices):
         if kernels.smallest(indices) < 0:
             raise ValueError(value_checks.UNCOUNTED)

@@ -133,12 +133,13 @@ class Distributions:
             return None
         device = devices.state.default if self._device is None and devices.moved else self._device
         is_host = device is None or device.type == "cpu"
-        if is_host and self._scope is not None and (state.depth or state.batches):
-            if _scope() == self._scope:
+        if self._scope is not None and (state.depth or state.batches):
+            is_here = _scope() == self._scope
+            if is_here and is_host:
                 return None
             seeded, _ = self._scope
-            if seeded and seeded[:1] == state.scopes[:1]:
-                raise trace_state.draw_error()
+            if is_here or (is_host and seeded and seeded[:1] == state.scopes[:1]):
+                raise trace_state.draw_error() if is_host else trace_state.device_draw_error()
         if is_host and not (state.depth or state.batches):
             if replayed_draws.state.current is not None:
                 replayed_draws.state.current.note(*self._source())
