@@ -11,6 +11,8 @@ import pytest
 
 import tnp
 
+pytestmark = pytest.mark.host  # elsewhere the device is part of the text
+
 MODULES = ["tnp", *(module.name for module in pkgutil.walk_packages(tnp.__path__, "tnp."))]
 README = Path(__file__).parent.parent / "README.md"
 

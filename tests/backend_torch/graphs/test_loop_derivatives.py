@@ -11,6 +11,8 @@ import pytest
 import tnp as np
 from tests.oracle import assert_same
 
+pytestmark = pytest.mark.host  # loops in machine code are the CPU's
+
 Function = Callable[..., Any]
 STEPS = 20
 rng = numpy.random.default_rng(0)

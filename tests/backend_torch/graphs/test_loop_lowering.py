@@ -19,6 +19,8 @@ from backend_torch.graphs import code_cache, loop_lowering
 from backend_torch.torch_private import inductor_loops
 from tests.oracle import assert_same
 
+pytestmark = pytest.mark.host  # loops in machine code are the CPU's
+
 Step = Callable[[Any, Any], Any]
 Function = Callable[..., Any]
 

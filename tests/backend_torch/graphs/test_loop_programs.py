@@ -14,7 +14,10 @@ from backend_torch.torch_private import inductor
 from tests.oracle import assert_same
 
 Function = Callable[..., Any]
-pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("error::RuntimeWarning"),
+    pytest.mark.host,
+]  # loops in machine code are the CPU's
 
 
 @pytest.fixture(autouse=True)

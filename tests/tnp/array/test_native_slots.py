@@ -36,7 +36,10 @@ COMPARISONS = ["lt", "le", "eq", "ne", "gt", "ge"]
 BINARY = [u for u in vars(tnp).values() if type(u) is BinaryUfunc and u.nout == 1]
 UNARY = [u for u in vars(tnp).values() if type(u) is UnaryUfunc]
 
-pytestmark = pytest.mark.skipif(native.state != "on", reason="there is no native core")
+pytestmark = [
+    pytest.mark.skipif(native.state != "on", reason="there is no native core"),
+    pytest.mark.host,
+]  # the native core is the CPU's
 
 
 def outcome(function: Callable[[], Any]) -> Any:

@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 import tnp as np
-from tests.oracle import assert_same
+from tests.oracle import assert_same, placed
 from tests.tnp.autograph.test_autograph import same
 
 
@@ -136,7 +136,7 @@ def test_numbers_that_are_arguments() -> None:
 
     compiled = same(function, FLOATS, 0.5, rtol=1e-5)
     for rate, x in ((0.5, -FLOATS), (0.25, FLOATS)):
-        assert_same(function(x, rate), compiled(np.asarray(x), rate), rtol=1e-5)
+        assert_same(function(x, rate), compiled(placed(np, x), rate), rtol=1e-5)
     assert compiled.cache_info().traces == 1
 
 
@@ -151,7 +151,7 @@ def test_a_step_gives_a_number_an_array() -> None:
 
     compiled = np.compile(function, backend="eager", fullgraph=True)
     expected = function(FLOATS.astype(numpy.float64))
-    assert_same(expected, compiled(np.asarray(FLOATS.astype(numpy.float64))), rtol=1e-12)
+    assert_same(expected, compiled(placed(np, FLOATS.astype(numpy.float64))), rtol=1e-12)
 
 
 def test_lists_that_are_repeated() -> None:

@@ -187,6 +187,7 @@ def converged(x: Any, error: Any) -> Any:
 
 
 @pytest.mark.parametrize("backend", ["eager", "inductor"])
+@pytest.mark.raises
 def test_a_raise_in_a_traced_branch(backend: str) -> None:
     compiled = np.compile(checked, backend=backend, fullgraph=True)
     assert float(compiled(np.asarray(4.0))[0]) == 2

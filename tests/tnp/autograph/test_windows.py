@@ -162,6 +162,7 @@ def written(x: Any, places: Any) -> Any:
     return x
 
 
+@pytest.mark.raises
 def test_a_place_out_of_bounds() -> None:
     program = np.compile(lambda x, places, n: x[places[:n]].sum(), backend="eager", fullgraph=True)
     x, places = np.arange(4.0), np.array([3, -1, 4])

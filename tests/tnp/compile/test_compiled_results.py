@@ -153,6 +153,7 @@ def test_values_where_a_mask_is_true(backend: str, count: int) -> None:
     same(function, backend)
 
 
+@pytest.mark.raises
 def test_values_where_a_mask_is_true_under_transforms() -> None:
     def written(x: Any, values: Any) -> Any:
         x = x.copy()

@@ -71,6 +71,7 @@ ARRAYS: dict[str, Callable[[Path], Any]] = {
 
 @pytest.mark.parametrize("write", [add_in_place, set_element, set_element_of_view, add_out, sort, put])
 @pytest.mark.parametrize("name", ARRAYS)
+@pytest.mark.host
 def test_read_only_arrays_are_not_written_to(write: Callable[[Any], Any], name: str, tmp_path: Path) -> None:
     array = ARRAYS[name](tmp_path)
     before = numpy.array(array)
@@ -171,6 +172,7 @@ def to_integers(x: Any) -> Any:
 @pytest.mark.parametrize("function", [lock, unlock, reshape, resize, to_integers])
 @pytest.mark.parametrize("backend", ["eager", "inductor"])
 @pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")
+@pytest.mark.reads
 def test_attributes_of_arguments_are_set_at_each_call(function: Any, backend: str) -> None:
     traced = np.compile(function, backend=backend)
     for _ in range(3):
@@ -200,6 +202,7 @@ class Scaled(np.ndarray):
 
 @pytest.mark.parametrize("backend", ["eager", "inductor"])
 @pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+@pytest.mark.reads
 def test_classes_of_arguments_stay(backend: str) -> None:
     def product(x: Any) -> Any:
         return x * x, x[0], x

@@ -23,6 +23,7 @@ def chosen(x: Any, y: Any) -> Any:
     return x * 2 if x is y else x + 10 * y
 
 
+@pytest.mark.reads
 def test_what_is_passed_twice_is_one_array() -> None:
     function = compiled(chosen)
     a, b = np.ones(3), np.ones(3)

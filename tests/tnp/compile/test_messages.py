@@ -81,6 +81,7 @@ def test_nothing_is_logged_of_an_error_that_is_raised(capfd: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("backend", ["eager", "inductor"])
+@pytest.mark.raises
 def test_an_index_out_of_bounds(backend: str) -> None:
     with pytest.raises(IndexError, match=r"^index 9 is out of bounds for axis 0 with size 5$"):
         np.compile(lambda x, i: x[i] + 1, backend=backend)(np.arange(5.0), np.asarray([1, 9]))

@@ -14,6 +14,8 @@ from numpy.testing import assert_array_equal
 
 import tnp as np
 
+pytestmark = pytest.mark.reads  # compares with NumPy's functions
+
 FACTOR = 2.0
 ARRAY: Any = None
 TABLE: dict[str, Any] = {}

@@ -11,6 +11,8 @@ import pytest
 import tnp
 from tests.oracle import agrees, compare
 
+pytestmark = pytest.mark.host  # elsewhere xp stands for tnp, and its functions for tnp's
+
 
 def quantities(xp: Any) -> Any:
     """Return a class that implements some functions of ``xp``, as a program writes it."""

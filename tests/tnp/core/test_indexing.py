@@ -795,6 +795,7 @@ def test_masks_that_a_trace_knows(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 @pytest.mark.parametrize("least", [-1, 1])
+@pytest.mark.raises
 def test_masks_that_a_trace_does_not_know(count: int, least: int) -> None:
     def use(xp: Any, x: Any) -> Any:
         return updated(x, x >= least, xp.arange(9.0, 9.0 + count)), updated(xp.stack([x, x]), np.s_[:, x >= least], 7)
@@ -905,6 +906,7 @@ def test_results_of_more_dimensions_than_there_are(xp: Any) -> Any:
 @pytest.mark.parametrize("count", [63, 64, 80])
 @pytest.mark.parametrize("index", [True, [0]])
 @pytest.mark.parametrize("ndim", [1, 64])
+@pytest.mark.raises
 def test_more_index_arrays_than_numpy_takes(count: int, index: Any, ndim: int) -> None:
     def shape(xp: Any) -> Any:
         x, item = xp.ones((1,) * ndim), index if index is True else xp.asarray(index)

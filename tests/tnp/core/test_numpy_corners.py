@@ -19,6 +19,8 @@ import pytest
 
 from tests.oracle import compare
 
+pytestmark = pytest.mark.host  # elsewhere NumPy is given no array
+
 PERSONS = [("Ann", 30, 1.5), ("Bob", 25, 2.5), ("Cem", 30, 0.5)]
 PERSON = [("name", "U5"), ("age", "i4"), ("height", "f8")]
 

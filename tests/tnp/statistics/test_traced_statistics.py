@@ -51,6 +51,7 @@ def test_traced(name: str, device: str) -> None:
 
 
 @pytest.mark.parametrize(("values", "text"), [([0, 5], "minlength"), ([-1, 2], "no negative elements")])
+@pytest.mark.raises
 def test_a_compiled_bincount_refuses_what_has_no_place(values: list[int], text: str) -> None:
     counted = tnp.compile(lambda x: tnp.bincount(x, minlength=5), backend="eager")
     np.testing.assert_array_equal(tnp.asnumpy(counted(tnp.asarray([0, 4, 4]))), [1, 0, 0, 0, 2])

@@ -8,6 +8,7 @@ import numpy
 import pytest
 
 import tnp as np
+from tests.oracle import placed
 
 M = numpy.arange(12.0).reshape(3, 4)
 
@@ -29,7 +30,7 @@ def test_read_and_written(row: int, column: int) -> None:
     written[i : i + 2, j : j + 3] = -1
     read = lambda m, i, j: np.dynamic_slice(m, (i, j), (2, 3))  # noqa: E731
     write = lambda m, i, j: np.dynamic_update_slice(m, -np.ones((2, 3)), (i, j))  # noqa: E731
-    m, places = np.asarray(M), (np.asarray(row), np.asarray(column))
+    m, places = placed(np, M), (placed(np, row), placed(np, column))
     for starts in ((row, column), places, (row, places[1])):
         same(read(m, *starts), expected)
         same(write(m, *starts), written)
@@ -39,7 +40,7 @@ def test_read_and_written(row: int, column: int) -> None:
 
 
 def test_under_transforms() -> None:
-    m, i = np.asarray(M), np.asarray([0, 1])
+    m, i = placed(np, M), np.asarray([0, 1])
     read = lambda m, i: np.dynamic_slice(m, (i, i), (2, 2))  # noqa: E731
     write = lambda m, part, i: np.dynamic_update_slice(m, part, (i, i))  # noqa: E731
     same(np.vmap(read, (None, 0))(m, i), [M[:2, :2], M[1:, 1:3]])

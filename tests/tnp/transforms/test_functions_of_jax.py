@@ -181,6 +181,7 @@ def _holomorphic(z: Any) -> Any:
 
 @pytest.mark.parametrize("unroll", [2, 3, 7, 20, True])
 @pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.reads
 def test_turns_of_several_steps(unroll: int, reverse: bool) -> None:
     xs = np.arange(7.0)
     run = lambda xs, unroll: np.scan(lambda c, x: (c / 2 + x, c), 0.0, xs, reverse=reverse, unroll=unroll)  # noqa: E731

@@ -9,6 +9,7 @@ import numpy
 import pytest
 
 import tnp as np
+from tests.oracle import placed
 
 X = numpy.array([1.5, 2.0])
 
@@ -100,16 +101,16 @@ FUNCTIONS = [
 ]
 
 TRANSFORMS: dict[str, Callable[[Any], Any]] = {
-    "grad": lambda f: np.grad(f)(np.asarray(X)),
-    "value_and_grad": lambda f: np.value_and_grad(f)(np.asarray(X))[1],
-    "vjp": lambda f: np.vjp(f, np.asarray(X))[1](1.0)[0],
-    "jacobian": lambda f: np.jacobian(f)(np.asarray(X)),
-    "jvp": lambda f: np.stack([np.jvp(f, (np.asarray(X),), (np.asarray(e),))[1] for e in numpy.eye(2)]),
-    "linearize": lambda f: np.stack([np.linearize(f, np.asarray(X))[1](e) for e in numpy.eye(2)]),
-    "compiled": lambda f: np.compile(np.grad(f), backend="eager")(np.asarray(X)),
-    "of_compiled": lambda f: np.grad(np.compile(f, backend="eager"))(np.asarray(X)),
-    "of_a_gradient": lambda f: np.grad(lambda y: np.grad(f)(y) @ np.asarray(X))(np.asarray(X)),
-    "hessian": lambda f: np.hessian(f)(np.asarray(X)) @ np.asarray(X),
+    "grad": lambda f: np.grad(f)(placed(np, X)),
+    "value_and_grad": lambda f: np.value_and_grad(f)(placed(np, X))[1],
+    "vjp": lambda f: np.vjp(f, placed(np, X))[1](1.0)[0],
+    "jacobian": lambda f: np.jacobian(f)(placed(np, X)),
+    "jvp": lambda f: np.stack([np.jvp(f, (placed(np, X),), (placed(np, e),))[1] for e in numpy.eye(2)]),
+    "linearize": lambda f: np.stack([np.linearize(f, placed(np, X))[1](e) for e in numpy.eye(2)]),
+    "compiled": lambda f: np.compile(np.grad(f), backend="eager")(placed(np, X)),
+    "of_compiled": lambda f: np.grad(np.compile(f, backend="eager"))(placed(np, X)),
+    "of_a_gradient": lambda f: np.grad(lambda y: np.grad(f)(y) @ placed(np, X))(placed(np, X)),
+    "hessian": lambda f: np.hessian(f)(placed(np, X)) @ placed(np, X),
 }
 
 
@@ -118,7 +119,7 @@ def _buffer() -> Any:
 
 
 def _values(function: Callable[[Any, Any], Any], x: Any) -> float:
-    return float(function(_buffer(), np.asarray(x)))
+    return float(function(_buffer(), placed(np, x)))
 
 
 def _differences(function: Callable[[Any], Any], step: float) -> Any:
@@ -131,7 +132,7 @@ def _differences(function: Callable[[Any], Any], step: float) -> Any:
 def test_derivatives_through_an_array_from_outside(function: Callable[[Any, Any], Any], transform: str) -> None:
     buf, after = _buffer(), _buffer()
     found = TRANSFORMS[transform](lambda x: function(fresh(buf), x))
-    function(after, np.asarray(X))
+    function(after, placed(np, X))
 
     def gradient(x: Any) -> Any:
         return _differences(lambda y: _values(function, y + x - X), 1e-6)
@@ -144,7 +145,7 @@ def test_derivatives_through_an_array_from_outside(function: Callable[[Any, Any]
 
 
 def _first(function: Callable[[Any, Any], Any], x: Any) -> Any:
-    return np.grad(lambda x: function(_buffer(), x))(np.asarray(x))
+    return np.grad(lambda x: function(_buffer(), x))(placed(np, x))
 
 
 def fresh(buf: Any) -> Any:
@@ -167,7 +168,7 @@ class Layer:
 def test_an_attribute() -> None:
     layer = Layer()
     expected = numpy.tanh(X) + X / numpy.cosh(X) ** 2
-    numpy.testing.assert_allclose(np.asnumpy(np.grad(layer)(np.asarray(X))), expected)
+    numpy.testing.assert_allclose(np.asnumpy(np.grad(layer)(placed(np, X))), expected)
     numpy.testing.assert_allclose(np.asnumpy(layer.h), numpy.tanh(X))
 
 
@@ -180,7 +181,7 @@ def test_a_counter() -> None:
         np.add.at(steps, [0], 1)
         return (x * steps[0]).sum()
 
-    numpy.testing.assert_array_equal(np.asnumpy(np.grad(loss)(np.asarray(X))), [2.0, 2.0])
+    numpy.testing.assert_array_equal(np.asnumpy(np.grad(loss)(placed(np, X))), [2.0, 2.0])
     assert steps[0] == 2
 
 
@@ -192,14 +193,14 @@ def test_results_are_seen_in_the_memory_of_numpy() -> None:
         buf[:] = x * x
         return buf.sum()
 
-    numpy.testing.assert_array_equal(np.asnumpy(np.grad(loss)(np.asarray(X))), 2 * X)
+    numpy.testing.assert_array_equal(np.asnumpy(np.grad(loss)(placed(np, X))), 2 * X)
     numpy.testing.assert_array_equal(host, X * X)
 
 
 @pytest.mark.parametrize("derivative", ["vjp", "linearize"])
 def test_what_is_written_before_the_derivative_is_asked_for(derivative: str) -> None:
     """Arguments, arrays from outside, NumPy's among them, and the value: the derivative is that of the call."""
-    w, weights, host = np.asarray(X), np.asarray([3.0, 4.0]), numpy.array([5.0, 6.0])
+    w, weights, host = placed(np, X), np.asarray([3.0, 4.0]), numpy.array([5.0, 6.0])
     value, function = getattr(np, derivative)(lambda w: np.exp(w * weights / host), w)
     expected = 1.0 * np.asnumpy(value) * numpy.array([3 / 5, 4 / 6])
     w -= 1
@@ -219,10 +220,10 @@ def test_the_same_where_it_overwrites_what_it_needs(derivative: str) -> None:
         e /= e.sum()
         return e
 
-    expected = np.asnumpy(np.jacobian(function)(np.asarray(X))).sum(0)
+    expected = np.asnumpy(np.jacobian(function)(placed(np, X))).sum(0)
     if derivative == "linearize":
-        expected = np.asnumpy(np.jacobian(function)(np.asarray(X))).sum(1)
-    x = np.asarray(X)
+        expected = np.asnumpy(np.jacobian(function)(placed(np, X))).sum(1)
+    x = placed(np, X)
     _, derived = getattr(np, derivative)(function, x)
     weights *= 0
     x *= 5

@@ -9,6 +9,7 @@ import numpy
 import pytest
 
 import tnp as np
+from tests.oracle import placed
 
 Program = Callable[[Any, Any, Any], Any]
 X = numpy.arange(12.0).reshape(3, 4) * 0.25 + 0.5
@@ -144,7 +145,7 @@ def test_derivatives(program: Program) -> None:
     expected = numpy.reshape(
         [loss(numpy, program, X + h, ROW) - loss(numpy, program, X - h, ROW) for h in steps], X.shape
     )
-    x = np.asarray(X)
+    x = placed(np, X)
     with np.GradientTape() as tape:
         tape.watch(x)
         total = function(x)
@@ -164,7 +165,7 @@ def test_in_loops(program: Program) -> None:
     expected = X.copy()
     for k in range(3):
         by_numpy_in_place(program, expected, k)
-    x = np.asarray(X)
+    x = placed(np, X)
 
     def step(k: Any, x: Any) -> Any:
         program(np, x, k)
