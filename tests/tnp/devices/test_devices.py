@@ -406,6 +406,26 @@ def test_samples_between_numbers_of_two_devices() -> None:
         assert answer["error"] is None and answer["devices"] == [asked[expression]]
 
 
+def test_pythons_data_goes_where_outputs_masks_and_arrays_without_axes_are() -> None:
+    asked = ["np.minimum(v[0, ...], [1, 2])", "np.less.outer((1, 2), v[0, ...])", "np.sin([1.0, 2.0], out=v[:2])"]
+    asked += ["np.sum([[1.0, 2.0, 3.0, 4.0]], where=v > 0)", "np.add.accumulate([1.0, 2.0], out=v[:2])"]
+    asked += ["np.round(v, 1)"]
+    for expression, answer in fake_device.ask(asked).items():
+        assert answer["error"] is None and answer["devices"] == ["fake:0"], (expression, answer)
+
+
+def test_a_copy_of_numpys_array_goes_where_new_arrays_go() -> None:
+    for expression, device in (("np.array(numpy.ones(2))", "fake:0"), ("np.asarray(numpy.ones(2))", "cpu")):
+        (answer,) = fake_device.ask([expression], True).values()
+        assert answer["error"] is None and answer["devices"] == [device], (expression, answer)
+
+
+def test_draws_that_a_batch_seeds() -> None:
+    """Each element has to get the same numbers, as in a loop."""
+    drawn = "np.vectorized_map(lambda r: np.random.default_rng(0).permutation(r), x)"
+    assert "device='cpu'" in fake_device.ask([drawn], True)[drawn]["error"]
+
+
 def test_derivatives_by_the_exponent_of_a_number() -> None:
     """torch's derivatives take no number of the host there, as its powers do."""
     for answer in fake_device.ask(["np.grad(lambda z: np.sum(2.0**z))(v)"], forbid=True).values():
