@@ -407,26 +407,18 @@ bool truncate(char* to, const char* from, int64_t n) {
   return fits;
 }
 
-// Copy floats to an integer dtype.
-PyObject* truncated(const at::Tensor& tensor, int8_t from, int8_t to) {
-  at::Tensor made = empty(tensor.sizes(), to);
-  char* out = writeable_data_of(made);
-  const char* in = data_of(tensor);
-  int64_t n = made.numel();
-  bool done = false;
-  switch (to) {
-#define TNP_CASE(DTYPE, TYPE) \
-  case DTYPE: done = from == F64 ? truncate<double, TYPE>(out, in, n) : truncate<float, TYPE>(out, in, n); break;
-    TNP_CASE(U8, uint8_t)
-    TNP_CASE(I8, int8_t)
-    TNP_CASE(I16, int16_t)
-    TNP_CASE(I32, int32_t)
-    TNP_CASE(I64, int64_t)
-#undef TNP_CASE
-    default: break;
-  }
-  return done ? wrap_array(std::move(made)) : nullptr;
+// Cast floats to an integer dtype; false if an element has no value there.
+bool truncate(char* to, int8_t dtype, const char* from, int8_t given, int64_t n) {
+  return visit(dtype, [&](auto zero) {
+    using To = decltype(zero);
+    if constexpr (std::is_integral_v<To> && !std::is_same_v<To, bool> && (std::is_signed_v<To> || sizeof(To) == 1))
+      return given == F64 ? truncate<double, To>(to, from, n) : truncate<float, To>(to, from, n);
+    else
+      return false;
+  });
 }
+
+bool is_truncation(int8_t from, int8_t to) { return bit(from) & FLOATS && !(bit(to) & (FLOATS | COMPLEX | bit(B1))); }
 
 // Copy an array to a dtype or its own; the copy is in C order, and would be if the order were kept.
 PyObject* cast(PyObject* x, PyObject* wanted) {
@@ -435,8 +427,10 @@ PyObject* cast(PyObject* x, PyObject* wanted) {
   int8_t from = dtype_of(*tensor), to = read_dtype(wanted, from);
   if (from == NONE || from >= LOOPS || to == NONE || to >= LOOPS) return nullptr;
   if (tensor->numel() > LARGE && !is_dense(*tensor)) return nullptr;
-  if (bit(from) & FLOATS && !(bit(to) & (FLOATS | COMPLEX | bit(B1))))
-    return is_dense(*tensor) && tensor->numel() <= LARGE ? truncated(*tensor, from, to) : nullptr;
+  if (is_truncation(from, to)) {
+    at::Tensor made = truncated(*tensor, from, to);
+    return made.defined() ? wrap_array(std::move(made)) : nullptr;
+  }
   return copied(*tensor, from, to);
 }
 
@@ -599,6 +593,26 @@ PyObject* count_nonzero(PyObject*, PyObject* x) {
   });
 }
 
+PyObject* listed(const char* data, int8_t dtype, c10::IntArrayRef sizes, c10::IntArrayRef strides) {
+  if (sizes.empty()) return load_number(data, dtype);
+  PyObject* list = PyList_New(sizes[0]);
+  for (int64_t i = 0; list != nullptr && i < sizes[0]; i++) {
+    PyObject* each = listed(data + i * strides[0] * itemsize(dtype), dtype, sizes.slice(1), strides.slice(1));
+    if (each == nullptr) Py_CLEAR(list);
+    if (list != nullptr) PyList_SET_ITEM(list, i, each);
+  }
+  return list;
+}
+
+// tolist(x): the elements as nested lists of Python's numbers.
+PyObject* tolist(PyObject*, PyObject* x) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
+    int8_t dtype = tensor == nullptr ? NONE : dtype_of(*tensor);
+    return dtype == NONE || dtype >= LOOPS ? nullptr : listed(data_of(*tensor), dtype, tensor->sizes(), tensor->strides());
+  });
+}
+
 // Views.
 
 // reshape(x, shape) of an array whose strides allow a view.
@@ -631,6 +645,35 @@ PyObject* reshape(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 }  // namespace
+
+at::Tensor truncated(const at::Tensor& tensor, int8_t from, int8_t to) {
+  if (!is_truncation(from, to) || !is_dense(tensor) || tensor.numel() > LARGE) return {};
+  at::Tensor made = empty(tensor.sizes(), to);
+  return truncate(writeable_data_of(made), to, data_of(tensor), from, made.numel()) ? made : at::Tensor();
+}
+
+bool fits(const char* from, int8_t given, int8_t dtype) {
+  return visit(given, [&](auto zero) {
+    return visit(dtype, [&](auto other) {
+      using From = decltype(zero);
+      using To = decltype(other);
+      if constexpr (std::is_integral_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>) {
+        From value = *reinterpret_cast<const From*>(from);
+        To cast = static_cast<To>(value);
+        return static_cast<From>(cast) == value && (cast < 0) == (value < 0);
+      }
+      return true;
+    });
+  });
+}
+
+bool cast_element(char* to, int8_t dtype, const char* from, int8_t given) {
+  if (given == NONE || given >= LOOPS) return false;
+  if (is_truncation(given, dtype)) return truncate(to, dtype, from, given, 1);
+  auto loop = copy_loop(given, dtype);
+  if (loop != nullptr) loop(to, from, 1, 1, 1);
+  return loop != nullptr;
+}
 
 PyObject* transposed(PyObject* x) {
   const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
@@ -1242,6 +1285,7 @@ PyMethodDef FUNCTIONS[] = {
     TNP_FAST("array", array),
     {"copy", copy, METH_O, nullptr},
     {"flatten", flatten, METH_O, nullptr},
+    {"tolist", tolist, METH_O, nullptr},
     TNP_FAST("reshape", reshape),
     {"transpose", transpose, METH_O, nullptr},
     TNP_FAST("sum", reduce<SUM>),

@@ -17,6 +17,15 @@ bool makes_on_cpu();
 // The array with its axes reversed, a view; as `matmul`.
 PyObject* transposed(PyObject* x);
 
+// Copy floats to an integer dtype; undefined if the core does not, or NumPy warns of it.
+at::Tensor truncated(const at::Tensor& tensor, int8_t from, int8_t to);
+
+// Whether an integer is one of another integer dtype; true for all other values.
+bool fits(const char* from, int8_t given, int8_t dtype);
+
+// Cast one element to a dtype with loops, as an assignment does; false if NumPy warns of it.
+bool cast_element(char* to, int8_t dtype, const char* from, int8_t given);
+
 #define TNP_FAST(NAME, FUNCTION) \
   { NAME, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(FUNCTION)), METH_FASTCALL, nullptr }
 

@@ -210,6 +210,8 @@ bool set_item(PyObject* array, PyObject* key, PyObject* value) {
     if (stride == 0) return false;  // may be a broadcast view, which is read-only
   if (count(view) > FEW && view.sizes.size() != 1) return false;
   int64_t width = itemsize(dtype);
+  int8_t given_dtype = dtype;
+  at::Tensor cast;
   alignas(16) char number[16];
   static const int64_t NO_STRIDES[MOST_DIMENSIONS] = {};
   c10::IntArrayRef zeros(NO_STRIDES, view.sizes.size());
@@ -222,29 +224,40 @@ bool set_item(PyObject* array, PyObject* key, PyObject* value) {
     if (!is_ours(value)) return false;
     const Held* given = held(value);
     const at::Tensor* source = given->has_value ? nullptr : plain_tensor(value);
-    if (given->has_value ? given->dtype != dtype : source == nullptr || source->dtype() != tensor->dtype()) return false;
-    if (given->has_value) {
-      std::memcpy(number, given->value, width);
-    } else if (source->dim() == 0) {
-      std::memcpy(number, data_of(*source), width);
+    if (!given->has_value && source == nullptr) return false;
+    given_dtype = given->has_value ? given->dtype : dtype_of(*source);
+    if (given->has_value || source->dim() == 0) {
+      const char* element = given->has_value ? given->value : data_of(*source);
+      if (is_scalar(value) && !fits(element, given_dtype, dtype)) return false;  // NumPy takes it for Python's number
+      if (!cast_element(number, dtype, element, given_dtype)) return false;
+      given_dtype = dtype;
     } else if (source->sizes() != c10::IntArrayRef(view.sizes)) {
       return false;
     } else if (may_overlap(*source, *tensor)) {
       const char* to = data_of(*tensor) + (view.offset - tensor->storage_offset()) * width;
-      return data_of(*source) == to && source->strides() == c10::IntArrayRef(view.strides);  // x[1:5] = x[1:5]
+      return given_dtype == dtype && data_of(*source) == to &&
+             source->strides() == c10::IntArrayRef(view.strides);  // x[1:5] = x[1:5]
     } else {
+      if (given_dtype == NONE) return false;
+      if (copy_loop(given_dtype, dtype) == nullptr) {
+        cast = truncated(*source, given_dtype, dtype);
+        if (!cast.defined()) return false;
+        source = &cast;
+        given_dtype = dtype;
+      }
       from = data_of(*source);
       strides = source->strides();
     }
   }
   char* to = writeable_data_of(*tensor) + (view.offset - tensor->storage_offset()) * width;
-  auto loop = copy_loop(dtype, dtype);
+  auto loop = copy_loop(given_dtype, dtype);
+  int64_t width_from = itemsize(given_dtype);
   if (view.sizes.size() == 1)
     in_parts(view.sizes[0], [&](int64_t first, int64_t count) {
-      loop(to + first * view.strides[0] * width, from + first * strides[0] * width, count, view.strides[0], strides[0]);
+      loop(to + first * view.strides[0] * width, from + first * strides[0] * width_from, count, view.strides[0], strides[0]);
     });
   else
-    copy_elements(loop, to, from, width, width, view.sizes, view.strides, strides);
+    copy_elements(loop, to, from, width, width_from, view.sizes, view.strides, strides);
   impl->bump_version();
   return true;
 }

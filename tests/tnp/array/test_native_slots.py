@@ -287,6 +287,42 @@ def test_writing(key: Any) -> None:
         both(write, python_write, lambda make=make: (make(),))
 
 
+ELEMENTS: dict[str, list[Any]] = {
+    "?": [False, True], "u1": [0, 255], "u2": [65535], "u4": [2**32 - 1], "u8": [5, 2**63], "i1": [-128, 7],
+    "i2": [-5], "i4": [-(2**31), 9], "i8": [2**40 + 3, -1], "f4": [1.5, -2.7, float("nan")], "f8": [1.9, float("inf")],
+    "c8": [1 + 2j], "c16": [3 - 1j],
+}  # fmt: skip
+ASSIGNMENTS: list[Callable[[Any, Any, Any], None]] = [
+    lambda x, m, v: operator.setitem(x, 1, v[0]),
+    lambda x, m, v: operator.setitem(x, slice(None), v[1]),
+    lambda x, m, v: operator.setitem(x, slice(None), v),
+    lambda x, m, v: operator.setitem(m, (slice(None), 1), v[::2]),
+    lambda x, m, v: operator.setitem(m, 1, v),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("given", ELEMENTS)
+@pytest.mark.parametrize("dtype", ELEMENTS)
+def test_assigning_another_dtype(dtype: str, given: str) -> None:
+    """As NumPy: integers of arrays wrap, those of scalars raise, and so do floats without a value there."""
+
+    def assigned(xp: Any, assign: Callable[[Any, Any, Any], None], element: Any) -> Any:
+        x, m = xp.zeros(3, dtype), xp.zeros((2, 3), dtype)
+        assign(x, m, xp.asarray([element] * 3, dtype=given))
+        return x, m
+
+    for assign, element in itertools.product(ASSIGNMENTS, ELEMENTS[given]):
+        compare(lambda xp, assign=assign, element=element: assigned(xp, assign, element), may_raise=Exception)
+
+
+def test_lists_of_elements() -> None:
+    for dtype, shape in itertools.product(DTYPES, [(3,), (2, 3), (2, 0), ()]):
+        x = samples(dtype, shape)
+        for array in (x, x.T, x[..., ::2] if shape else x):
+            assert repr(array.tolist()) == repr(array.tensor.tolist())
+
+
 ARRAY_KEYS: list[Callable[[Any], Any]] = [
     lambda xp: xp.asarray([0, 1]),
     lambda xp: xp.asarray([[1, -1], [0, 0]]),
