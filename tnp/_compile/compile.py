@@ -286,7 +286,9 @@ class _Signatures:
                 return self._call(args, kwargs)
             program = found
         if self.eager_check:
-            _, eager = self._runner(_Arguments(args, kwargs, (args, kwargs)), arrays, entry.outer)
+            given = (args, kwargs)
+            outside = entry.outer.among(given, given)
+            _, eager = self._runner(_Arguments(args, kwargs, given), arrays, entry.outer, outside)
             values = checking.checked(entry.executable, inputs, lambda: eager(tensors), program)
         else:
             values = program(list(inputs))
@@ -683,9 +685,16 @@ class _Signatures:
         self, call: _Arguments, arrays: list[Any], tensors: list[Tensor], fixed: bool, shapes: Sequence[Any]
     ) -> _Entry:
         outer = OuterState(self.source, call.given, lists=not self.eager_check)
-        results, run = self._runner(call, arrays, outer)
-        with self._restored_where_cut(outer):
-            graph, only = self._graph(run, tensors, fixed, shapes)
+        outside = outer.among(call.given, call[:2])
+        while True:
+            results, run = self._runner(call, arrays, outer, outside)
+            with self._restored_where_cut(outer):
+                graph, only = self._graph(run, tensors, fixed, shapes)
+            still = outer.among(call.given, call[:2])
+            if still.keys() == outside.keys():
+                break
+            outside = still  # others are in lists that the function itself extends, which later calls do not compare
+            outer.restore()
         executable = compiling.Executable(graph, **self.options, falls_back=not shapes)
         entry = _Entry(executable, call.args, call.kwargs, results[-1], outer, only)
         entry.shapes = list(shapes)
@@ -718,14 +727,13 @@ class _Signatures:
         return compiling.trace(run, tensors), compiling.signature(tensors) if self.dynamic else None
 
     def _runner(
-        self, call: _Arguments, arrays: list[Any], outer: OuterState
+        self, call: _Arguments, arrays: list[Any], outer: OuterState, outside: dict[int, Any]
     ) -> tuple[list[call_codegen.Result], Callable[[list[Tensor]], list[Tensor]]]:
         """Return a function of tensors in place of these arrays, and a list that gets its result when it runs.
 
-        What is found outside too stands for itself, and what occurs twice has one stand-in.
+        What is found ``outside`` too stands for itself, and what occurs twice has one stand-in.
         """
         results: list[call_codegen.Result] = []
-        outside = outer.among(call.given, call[:2])
 
         def run(tensors: list[Tensor]) -> list[Tensor]:
             made, stand_ins = dict(outside), {}

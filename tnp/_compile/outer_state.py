@@ -436,16 +436,13 @@ def has_identity(value: Any) -> bool:
 def objects(tree: Any) -> list[Any]:
     """Return what has an identity in a tuple of arguments and a dictionary of keyword arguments."""
     found: list[Any] = []
-
-    def visit(value: Any) -> None:
+    waiting = [*reversed((*tree[0], *tree[1].values()))]
+    while waiting:
+        value = waiting.pop()
         if has_identity(value):
             found.append(value)
         if not pytree.is_array(value):
-            for each in (pytree.children(value) or {}).values():
-                visit(each)
-
-    for value in (*tree[0], *tree[1].values()):
-        visit(value)
+            waiting += reversed((pytree.children(value) or {}).values())
     return found
 
 

@@ -308,3 +308,20 @@ def test_a_new_shape_of_an_argument_that_is_found_outside() -> None:
     with pytest.raises(NotImplementedError, match="set the shape of an array from outside"):
         np.compile(reshaped, backend="eager", fullgraph=True)(g)
     assert compiled(reshaped)(g) == (3, 1) and g.shape == (3, 1) and g.tolist() == [[0], [1], [2]]
+
+
+SEEN: list[Any] = []
+
+
+def test_an_argument_in_a_list_that_the_function_extends() -> None:
+    """It was taken for the array that the list held at the first call."""
+
+    def logged(x: Any) -> Any:
+        SEEN.append(x.shape)
+        return np.where(x > 0, x * 2, x)
+
+    function = np.compile(logged, backend="eager")
+    for values in ([1.0, -1.0], [-1.0, 1.0], [2.0, 3.0]):
+        x = np.asarray(values)
+        SEEN.append(x)
+        assert function(x).tolist() == [2 * each if each > 0 else each for each in values]
