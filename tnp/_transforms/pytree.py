@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -156,18 +157,19 @@ def mapped_once(
 
     ``made`` has, by their identifiers, containers of the tree and what stands for them.
     """
-    known = {} if made is None else made
-    kept: list[Any] = []  # so that no two have one identifier
+    return _once(function, is_leaf, {} if made is None else made, [], tree)
 
-    def one(value: Any) -> Any:
-        if is_leaf(value) or is_array(value):
-            return function(value)
-        if id(value) not in known:
-            kept.append(value)
-            known[id(value)] = mapped(one, value, lambda child: child is not value)
-        return known[id(value)]
 
-    return one(tree)
+def _once(
+    function: Callable[[Any], Any], is_leaf: Callable[[Any], bool], made: dict[int, Any], kept: list[Any], value: Any
+) -> Any:
+    if is_leaf(value) or is_array(value):
+        return function(value)
+    if id(value) not in made:
+        kept.append(value)  # so that no two have one identifier
+        inner = functools.partial(_once, function, is_leaf, made, kept)
+        made[id(value)] = mapped(inner, value, lambda child: child is not value)
+    return made[id(value)]
 
 
 def builder(
