@@ -56,6 +56,11 @@ TOO_LARGE = _demanded(
     "a Python int that a traced branch or loop computes is too large for 64 bits: begin with a float, or with a "
     "tnp.int64, which wraps; or leave the loop out of the compiled function",
 )
+OUT_OF_BOUNDS = {
+    name: _demanded(OverflowError, f"a Python integer is out of bounds for {name}")
+    for name in ("int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64")
+}
+"""Dtype -> the text for an int of a traced branch or loop that an array of it can't hold."""
 OPEN_LENGTHS = _demanded(ValueError, "operands could not be broadcast together: slices differ in their lengths")
 OPEN_EMPTY = _demanded(ValueError, "zero-size array to reduction operation which has no identity")
 

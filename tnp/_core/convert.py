@@ -20,6 +20,7 @@ from numpy.exceptions import ComplexWarning
 
 from backend_torch.autodiff import autodiff
 from backend_torch.graphs import symbolic
+from backend_torch.kernels import value_checks
 from backend_torch.native import heads
 from backend_torch.tensors import devices, host_views, interop, memory, trace_state
 from backend_torch.tensors.casting import cast
@@ -722,14 +723,28 @@ def checked_number(value: Any, dtype: np.dtype) -> Any:
 
 
 def check_fits(value: Any, dtype: np.dtype) -> None:
-    """Raise TracedValueError if a Python int that a trace computes may be too large for a dtype: NumPy refuses it.
+    """Raise if a Python int that a trace computes may be too large for a dtype, which NumPy refuses.
 
-    Nothing is known of ints without ``largest``, as those that a loop carries.
+    Where a traced branch or loop computes the int, the graph checks it when it runs.
+
+    Raises
+    ------
+    TracedValueError
+        A cut function computes the int: Python can.
     """
-    largest = getattr(value.tensor, "largest", None) if value.dtype.kind == "i" else None
-    if largest is not None and dtype.kind in "iu" and (dtype.kind == "u" or largest > np.iinfo(dtype).max):
+    if value.dtype.kind != "i" or dtype.kind not in "iu":
+        return
+    tensor, limits = value.tensor, np.iinfo(dtype)
+    largest = getattr(tensor, "largest", getattr(tensor, "reach", None))
+    if largest is None or (dtype.kind == "i" and largest <= limits.max):
+        return
+    if hasattr(tensor, "largest"):
         why = f"an int may be out of bounds for {dtype}"
         raise trace_state.TracedValueError(f"{trace_state.user_line()}: {why}").because(why)
+    fits = tensor >= limits.min
+    if limits.max < largest:
+        fits = fits & (tensor <= limits.max)
+    value_checks.demand(fits, value_checks.OUT_OF_BOUNDS[dtype.name])
 
 
 def value_of(value: Any, array: ndarray) -> Tensor:

@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 import tnp as np
-from tests.oracle import assert_same, placed
+from tests.oracle import assert_same, outcome, placed
 from tests.tnp.autograph.test_autograph import same
 
 
@@ -230,3 +230,31 @@ def test_an_int_that_is_too_large_raises(function: Callable[..., Any]) -> None:
             assert [int(each) for each in (found if isinstance(found, tuple) else (found,))] == list(expected)
             outcomes.add("right")
     assert outcomes == ({"right"} if function is modulo else {"right", "raises"})
+
+
+def test_an_int_that_an_array_cant_hold_raises() -> None:
+    """NumPy's arrays refuse Python's ints beyond their dtype, and cast its scalars."""
+
+    def stored(n: Any, x: Any) -> Any:
+        value = 1
+        for i in range(n):
+            value = -value * 10
+            x[i] = value
+        return x
+
+    def added(n: Any, x: Any) -> Any:
+        value = 1
+        while value < n:
+            value = value * 8
+        return x + value
+
+    for function, dtypes, arguments in (
+        (stored, ("int8", "uint64", "float32"), (1, 2, 3, 10)),
+        (added, ("uint8", "int32"), (7, 65, 128, 2**40)),
+    ):
+        compiled = np.compile(function, backend="eager", fullgraph=True)
+        for dtype in dtypes:
+            for n in arguments:
+                expected = outcome(lambda n, x, f=function: f(n, x), n, numpy.zeros(12, dtype))
+                actual = outcome(lambda n, x, f=compiled: f(n, x), np.asarray(n), np.zeros(12, dtype))
+                assert_same(expected, actual)
