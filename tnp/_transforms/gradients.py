@@ -521,7 +521,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
     Raises
     ------
     TypeError
-        An argument or a result holds integers or booleans.
+        An argument or a result holds integers or booleans, or ``primals`` is no tuple or list.
     ValueError
         The shapes of the tangents aren't those of the arguments.
 
@@ -535,6 +535,9 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
     >>> np.jvp(np.sin, (np.asarray(0.0),), (np.asarray(2.0),))
     (np.float64(0.0), np.float64(2.0))
     """
+    for name, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, (tuple, list)):
+            raise TypeError(f"jvp: {name} is a {type(given).__name__}: it is a tuple with an entry for each argument")
     by = alike(fn)
     if by is not None and not is_inside():
         compiled = by.kept(("jvp", has_aux), lambda primals, tangents: _jvp(fn, primals, tangents, has_aux))

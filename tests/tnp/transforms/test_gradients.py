@@ -362,6 +362,7 @@ def test_checkpoint_gives_the_same_with_less_memory() -> None:
             ValueError,
             r"shapes \[\(2,\)\] are given for shapes \[\(3,",
         ),
+        (lambda: np.jvp(np.sin, vector(), vector()), TypeError, "jvp: primals is a ndarray: it is a tuple"),
         (lambda: np.vjp(np.sin, vector())[1](np.ones(2)), ValueError, "vjp: arrays of shapes"),
         (lambda: np.vjp(np.sin, np.arange(3)), TypeError, "vjp: argument 0 has dtype int64"),
     ],
