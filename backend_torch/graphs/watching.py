@@ -45,6 +45,22 @@ _UNCHECKED = {
     aten.bitwise_right_shift_.Tensor,
 }
 """In-place operations for which torch checks the operands' shapes only if tensors have data."""
+_REFUSES_VALUES = {
+    aten._assert_async.msg,
+    aten._linalg_check_errors.default,
+    aten.linalg_eig.default,
+    aten._linalg_eigh.default,
+    aten._linalg_svd.default,
+    aten.index.Tensor,
+    aten.index_put_.default,
+}
+"""Operations that may raise when the graph runs: a ``try`` of the program could handle it."""
+
+
+def _is_index_known(func: OpOverload, args: tuple[Any, ...]) -> bool:
+    """Whether an operation reads or writes elements at an index that is the same whenever the graph runs."""
+    indexes = func is aten.index.Tensor or func is aten.index_put_.default
+    return indexes and all(each is None or memory.known(each) is not None for each in args[1])
 
 
 class Watch(TorchDispatchMode):
@@ -92,6 +108,9 @@ class Watch(TorchDispatchMode):
             made = self._literal(args[0])
             self._note(made, args[0])
             return made
+        if trace_state.state.handlers and func in _REFUSES_VALUES and not _is_index_known(func, args):
+            why = "whether an error is raised inside of a `try` depends on values"
+            raise trace_state.TracedValueError(f"{trace_state.user_line()}: {why}").because(why)
         schema = schema_of(func)
         if self.known and schema is not None and schema.is_mutable:
             self._forget_written(func, args, kwargs or {})

@@ -61,6 +61,7 @@ class _State(threading.local):
     batch: Any = None  # which is the innermost of them: it wants to `note` errors that depend on values
     overwrites = 0  # in how many recordings old values are kept: of a write they have to be told by torch
     subgraphs = 0  # of branches and loops that are being traced, one in the other
+    handlers = 0  # of the program's exceptions, around the statement that is being traced
 
     def __init__(self) -> None:
         self.scopes: list[object] = []  # the trace, and the branches and loops that are being traced in it

@@ -87,13 +87,13 @@ def compare(first: Any, *rest: tuple[str, Thunk]) -> Any:
 
 
 def assert_(test: Any, message: Thunk | None) -> None:
-    """``assert test, message()``; the graph checks a traced condition when it runs, and leaves out the message."""
+    """``assert test, message()``; the graph checks a traced condition when it runs."""
     condition = predicate(test)
     if condition is None:
         if not test and __debug__:
             raise AssertionError(*([message()] if message else []))
         return
-    statements.demand(condition)
+    statements.demand(condition, message)
 
 
 def int_(*args: Any, **kwargs: Any) -> Any:
@@ -182,7 +182,13 @@ def _rounded(function: Any, ufunc: Any) -> Any:
     return lambda value: _as(np.int64, ufunc(value)) if predicate_like(value) else function(value)
 
 
+def print_(*values: Any, **options: Any) -> None:
+    """``print``, which prints nothing if a value has no text yet: Python prints it when the graph is cut there."""
+    print(*[str(value) for value in values], **options)
+
+
 BUILTINS: dict[Any, Any] = {
+    print: print_,
     int: int_,
     float: float_,
     bool: bool_,

@@ -18,6 +18,7 @@ from tnp._autograph.expressions import not_ as not_
 from tnp._autograph.expressions import or_ as or_
 from tnp._autograph.expressions import truth as truth
 from tnp._autograph.statements import called
+from tnp._autograph.statements import caught as caught
 from tnp._autograph.statements import for_ as for_
 from tnp._autograph.statements import handled as handled
 from tnp._autograph.statements import if_ as if_

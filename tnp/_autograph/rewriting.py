@@ -140,6 +140,8 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(statement, ast.Try) and statement.handlers:
             inside = ast.With([ast.withitem(_operator("handled"))], statement.body)
             statement.body = [_placed(inside, statement)]
+            for handler in statement.handlers:
+                handler.body.insert(0, _placed(ast.Expr(_operator("caught")), handler))
         for field in ("items", "subject"):
             value = getattr(statement, field, None)
             if value is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 import threading
 import types
 import warnings
@@ -63,7 +64,6 @@ class _State(threading.local):
     def __init__(self) -> None:
         self.blocks: list[Surroundings] = []  # of the blocks being traced, from the outermost to the innermost
         self.is_branch = False  # whether the innermost is a branch
-        self.handlers = 0  # of exceptions, around the statement being traced
 
 
 _state = _State()
@@ -98,7 +98,7 @@ def raised(error: Callable[[], Any]) -> Any:
     if not _state.blocks:
         return error()
     line = trace_state.user_line()
-    if _state.is_branch and not _state.handlers:
+    if _state.is_branch and not trace_state.state.handlers:
         with contextlib.suppress(trace_state.TracedValueError):
             made = error()
             text = value_checks.raising(made() if isinstance(made, type) else made, line)
@@ -113,11 +113,18 @@ def raised(error: Callable[[], Any]) -> Any:
 @contextlib.contextmanager
 def handled() -> Iterator[None]:
     """The scope of a ``try`` with handlers."""
-    _state.handlers += 1
+    trace_state.state.handlers += 1
     try:
         yield
     finally:
-        _state.handlers -= 1
+        trace_state.state.handlers -= 1
+
+
+def caught() -> None:
+    """Begin a handler of exceptions, which takes none of tracing: Python itself could run the statement."""
+    error = sys.exception()
+    if isinstance(error, trace_state.OfTracing):
+        raise error
 
 
 class _Variables:
@@ -164,6 +171,11 @@ class _Variables:
                     while name in self.lines:  # another module or function has a variable of the same name
                         name += "'"
                     self.lines[name], self.places[name] = line, place
+            except RecursionError:
+                why = "a function calls itself in a branch or a loop whose condition is a traced array"
+                raise NotStaged(f"{trace_state.user_line()}: {why}, and tracing it never ends: write a loop").because(
+                    why
+                ) from None
             except NotImplementedError:
                 if backend.is_in_a_batch():
                     bool(test())
@@ -220,9 +232,16 @@ def choose(test: Any, body: Block, orelse: Block, get: Any, put: Any) -> None:
         raise value.error()
 
 
-def demand(condition: Tensor) -> None:
-    """Let the graph raise an AssertionError when it runs, unless a condition holds."""
-    value_checks.demand(backend.is_true(condition), value_checks.ASSERTED)
+def demand(condition: Tensor, message: Callable[[], Any] | None) -> None:
+    """Let the graph raise an AssertionError when it runs, unless a condition holds.
+
+    It has the message, unless that needs traced values.
+    """
+    text = value_checks.ASSERTED
+    if message is not None:
+        with contextlib.suppress(trace_state.TracedValueError):
+            text = value_checks.raising(AssertionError(message()), trace_state.user_line())
+    value_checks.demand(backend.is_true(condition), text)
 
 
 Forms = dict[str, list[Form]]

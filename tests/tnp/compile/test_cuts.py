@@ -283,6 +283,46 @@ def handled(xp: Any, x: Any) -> Any:
     return y
 
 
+def singular(xp: Any, x: Any) -> Any:
+    matrix = xp.outer(x[:2], x[:2]) + xp.eye(2) * (x[0] > 0.5)
+    try:
+        return xp.linalg.inv(matrix)
+    except xp.linalg.LinAlgError:
+        return matrix * 0
+
+
+def beyond(xp: Any, x: Any) -> Any:
+    try:
+        return x[(x[2] * 60).astype(int)]
+    except IndexError as error:
+        return str(error)
+
+
+def swallowed(xp: Any, x: Any) -> Any:
+    """No handler takes an error of tracing."""
+    y = xp.sqrt(x) * 2 + x - 1
+    try:
+        number = float(y[1])
+    except Exception:
+        number = -1.0
+    return number, y
+
+
+def asserted(xp: Any, x: Any) -> Any:
+    try:
+        assert x[1] > 0.5
+    except AssertionError:
+        return x * 2
+    return x
+
+
+def to_itself(xp: Any, n: Any) -> Any:
+    def factorial(n: Any) -> Any:
+        return n * factorial(n - 1) if n > 1 else n
+
+    return factorial(n), n * 2
+
+
 def deleted(xp: Any, x: Any) -> Any:
     kept = xp.unique(x)
     del x
@@ -361,6 +401,26 @@ def wrong(xp: Any, x: Any) -> Any:
 )
 def test_what_goes_through_a_cut(program: Callable[..., Any]) -> None:
     check(program, (X,), (X[:20],), rtol=1e-6)
+
+
+@pytest.mark.parametrize("program", [singular, beyond, swallowed, asserted], ids=lambda each: each.__name__)
+def test_what_python_has_to_do(program: Callable[..., Any]) -> None:
+    check(program, (X,), (X[::-1] * 0.4,))
+
+
+def test_a_function_that_calls_itself_in_a_traced_branch() -> None:
+    check(to_itself, (numpy.array(6),), (numpy.array(1),))
+
+
+def test_a_print_that_is_cut_prints_once(capsys: pytest.CaptureFixture[str]) -> None:
+    def program(x: Any) -> Any:
+        print("the sum is", float(x.sum()), sep="\n")
+        return x
+
+    compiled = np.compile(program, backend="eager")
+    for _ in range(2):
+        compiled(np.ones(2))
+    assert capsys.readouterr().out == "the sum is\n2.0\n" * 2
 
 
 class Model:
