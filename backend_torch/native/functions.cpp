@@ -302,6 +302,15 @@ PyObject* eye(PyObject*, PyObject* given) {
 struct Listed {
   Shape shape;
   bool has_complex = false, has_float = false, has_int = false, has_bool = false, has_scalar = false;
+  bool has_number = false, is_mixed = false;  // whether Python's numbers, or scalars of several dtypes, are in it
+  int8_t scalars = NONE;
+
+  // The dtype that NumPy gives such a list; NONE if that takes more than its kinds to say.
+  int8_t dtype() const {
+    if (has_scalar && !is_mixed && !has_number) return scalars;
+    if (has_scalar && (has_bool || is_mixed || (scalars != F64 && scalars != I64))) return NONE;
+    return has_complex ? C128 : has_float ? F64 : has_int ? I64 : B1;
+  }
 };
 
 PyObject** items_of(PyObject* list) { return PySequence_Fast_ITEMS(list); }
@@ -332,12 +341,17 @@ bool survey(PyObject* list, size_t depth, Listed& found) {
       found.has_bool = true;
     } else if (PyComplex_CheckExact(item)) {
       found.has_complex = true;
-    } else if (is_scalar(item) && held(item)->has_value && (held(item)->dtype == F64 || held(item)->dtype == I64)) {
+    } else if (is_scalar(item) && held(item)->has_value && held(item)->dtype < LOOPS) {
+      int8_t dtype = held(item)->dtype;
+      found.is_mixed |= found.has_scalar && found.scalars != dtype;
       found.has_scalar = true;
-      (held(item)->dtype == F64 ? found.has_float : found.has_int) = true;
+      found.scalars = dtype;
+      (dtype == F64 ? found.has_float : found.has_int) = true;
+      continue;
     } else {
       return false;
     }
+    found.has_number |= !is_inner;
   }
   return true;
 }
@@ -480,9 +494,8 @@ PyObject* array(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (PySequence_Fast_GET_SIZE(args[0]) > 0 && is_array(items_of(args[0])[0]))
       return makes_on_cpu() ? stacked(args[0], args[1]) : nullptr;
     Listed found;
-    if (!survey(args[0], 0, found) || (found.has_scalar && found.has_bool)) return nullptr;
-    int8_t own = found.has_complex ? C128 : found.has_float ? F64 : found.has_int ? I64 : B1;
-    int8_t dtype = read_dtype(args[1], own);
+    int8_t own = survey(args[0], 0, found) ? found.dtype() : NONE;
+    int8_t dtype = own == NONE ? NONE : read_dtype(args[1], own);
     if (dtype == NONE || dtype >= LOOPS || (found.has_scalar && dtype != own && (own != F64 || dtype != F32))) return nullptr;
     if (dtype == B1 && own != B1) return nullptr;
     if (!makes_on_cpu()) return nullptr;
@@ -645,6 +658,15 @@ PyObject* reshape(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 }  // namespace
+
+at::Tensor of_list(PyObject* list) {
+  Listed found;
+  int8_t dtype = is_list(list) && survey(list, 0, found) ? found.dtype() : NONE;
+  if (dtype == NONE) return {};
+  at::Tensor made = empty(found.shape, dtype);
+  char* to = writeable_data_of(made);
+  return store_list(list, 0, found, dtype, to) ? made : at::Tensor();
+}
 
 at::Tensor truncated(const at::Tensor& tensor, int8_t from, int8_t to) {
   if (!is_truncation(from, to) || !is_dense(tensor) || tensor.numel() > LARGE) return {};

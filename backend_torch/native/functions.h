@@ -17,6 +17,9 @@ bool makes_on_cpu();
 // The array with its axes reversed, a view; as `matmul`.
 PyObject* transposed(PyObject* x);
 
+// The array that NumPy makes of a list or tuple of numbers; undefined if the core does not make it.
+at::Tensor of_list(PyObject* list);
+
 // Copy floats to an integer dtype; undefined if the core does not, or NumPy warns of it.
 at::Tensor truncated(const at::Tensor& tensor, int8_t from, int8_t to);
 

@@ -20,8 +20,8 @@ namespace {
 std::unordered_map<PyObject*, Ufunc*> by_object;
 std::vector<std::unique_ptr<Ufunc>> ufuncs;
 
-// An operand: a tensor, a scalar's value, or a Python number, whose kind stands for its dtype. A NumPy array is a tensor
-// over its memory: no result shares the memory of an operand.
+// An operand: a tensor, a scalar's value, or a Python number, whose kind stands for its dtype. A list is a new tensor, and
+// a NumPy array one over its memory: no result shares the memory of an operand.
 struct Operand {
   at::Tensor borrowed;
   const at::Tensor* tensor = nullptr;
@@ -43,6 +43,8 @@ bool is_numpy_float(PyObject* x) {
   }();
   return reinterpret_cast<PyObject*>(Py_TYPE(x)) == type;
 }
+
+bool is_sequence(PyObject* x) { return PyList_CheckExact(x) || PyTuple_CheckExact(x); }
 
 bool read(PyObject* x, Operand& operand) {
   if (is_ours(x)) {
@@ -68,6 +70,13 @@ bool read(PyObject* x, Operand& operand) {
   }
   if (is_numpy(x)) {
     if (!borrow(x, operand.borrowed)) return false;
+    operand.tensor = &operand.borrowed;
+    operand.given = dtype_of(operand.borrowed);
+    return true;
+  }
+  if (is_sequence(x)) {
+    operand.borrowed = of_list(x);
+    if (!operand.borrowed.defined()) return false;
     operand.tensor = &operand.borrowed;
     operand.given = dtype_of(operand.borrowed);
     return true;
@@ -444,6 +453,7 @@ PyObject* call_binary(Ufunc* ufunc, PyObject* x, PyObject* y) {
   if (!is_ours(x) && !is_ours(y)) {
     if (!is_taken(a) || !is_taken(b)) return nullptr;
   }
+  if ((is_scalar(x) && is_sequence(y)) || (is_sequence(x) && is_scalar(y))) return nullptr;  // s * [1, 2] repeats
   BinaryPlan& plan = ufunc->binary[a.given][b.given];
   if (plan.state == State::UNKNOWN) make_plan(ufunc, plan, a.given, b.given, NONE);
   if (!is_native(plan.state) || is_refused(ufunc, plan, b)) return nullptr;

@@ -316,6 +316,38 @@ def test_assigning_another_dtype(dtype: str, given: str) -> None:
         compare(lambda xp, assign=assign, element=element: assigned(xp, assign, element), may_raise=Exception)
 
 
+LISTS: list[Any] = [
+    [1, 2, 3], [1.5, 2, 3], [True, False, True], [1j, 2, 3], (1, 2, 3), [[1, 2, 3], [4, 5, 6]], [[1], [2]],
+    [True, 2, 3.5], [], [2**70, 1, 2], [1, 2], [None, 1, 2], ["a", "b", "c"],
+]  # fmt: skip
+BESIDE_LISTS: list[Callable[[Any, Any, Any], Any]] = [
+    lambda xp, x, given: x + given,
+    lambda xp, x, given: given - x,
+    lambda xp, x, given: x < given,
+    lambda xp, x, given: x == given,
+    lambda xp, x, given: xp.maximum(x, given),
+    lambda xp, x, given: xp.multiply(x[0], given),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("given", LISTS, ids=repr)
+def test_lists_beside_arrays(given: Any) -> None:
+    for dtype, operation in itertools.product(["?", "i1", "i8", "f2", "f4", "f8", "c16"], BESIDE_LISTS):
+        compare(lambda xp, d=dtype, do=operation: do(xp, xp.ones(3, d), given), may_raise=Exception)
+
+
+def test_lists_of_scalars_of_any_dtype() -> None:
+    for dtype, other in itertools.product(DTYPES, ["?", "i4", "i8", "f4", "f8", "c16"]):
+
+        def made(xp: Any, dtype: str = dtype, other: str = other) -> Any:
+            one, two = xp.ones(2, dtype)[0], xp.ones(2, other)[0]
+            lists = [[one, one], [one, two], [[one, one], [one, one]], [one, 1], [one, 1.5], [one, True]]
+            return [xp.array(each) for each in lists], xp.array((one, one), dtype=complex)
+
+        compare(made)
+
+
 def test_lists_of_elements() -> None:
     for dtype, shape in itertools.product(DTYPES, [(3,), (2, 3), (2, 0), ()]):
         x = samples(dtype, shape)
