@@ -232,16 +232,9 @@ def choose(test: Any, body: Block, orelse: Block, get: Any, put: Any) -> None:
         raise value.error()
 
 
-def demand(condition: Tensor, message: Callable[[], Any] | None) -> None:
-    """Let the graph raise an AssertionError when it runs, unless a condition holds.
-
-    It has the message, unless that needs traced values.
-    """
-    text = value_checks.ASSERTED
-    if message is not None:
-        with contextlib.suppress(trace_state.TracedValueError):
-            text = value_checks.raising(AssertionError(message()), trace_state.user_line())
-    value_checks.demand(backend.is_true(condition), text)
+def demand(condition: Tensor) -> None:
+    """Let the graph raise an AssertionError when it runs, unless a condition holds."""
+    value_checks.demand(backend.is_true(condition), value_checks.ASSERTED)
 
 
 Forms = dict[str, list[Form]]
