@@ -141,7 +141,7 @@ def watched() -> Iterator[Watch]:
             original = getattr(torch.Tensor, method)
             stack.enter_context(mock.patch.object(torch.Tensor, method, watch.reading(original)))
         stack.enter_context(mock.patch.object(torch, "from_numpy", watch.writing(torch.from_numpy)))
-        for name in ("by_numpy", "write_by_numpy"):  # the Python path makes the same calls
+        for name in ("by_numpy", "write_by_numpy", "tolist"):  # the Python path makes the same calls
             stack.enter_context(mock.patch.object(heads, name, lambda *call, **options: None))
         yield watch
 
