@@ -286,9 +286,9 @@ class _Signatures:
                 return self._call(args, kwargs)
             program = found
         if self.eager_check:
-            given = (args, kwargs)
-            outside = entry.outer.among(given, given)
-            _, eager = self._runner(_Arguments(args, kwargs, given), arrays, entry.outer, outside)
+            both = (args, kwargs)
+            outside = entry.outer.among(both, both)
+            _, eager = self._runner(_Arguments(args, kwargs, both), arrays, entry.outer, outside)
             values = checking.checked(entry.executable, inputs, lambda: eager(tensors), program)
         else:
             values = program(list(inputs))
