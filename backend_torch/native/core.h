@@ -89,6 +89,9 @@ inline bool is_number(PyObject* x) {
   return PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyBool_Check(x) || PyComplex_CheckExact(x);
 }
 
+// Whether an object is a list or a tuple of Python's own class.
+inline bool is_list(PyObject* x) { return PyList_CheckExact(x) || PyTuple_CheckExact(x); }
+
 // Return an element as a Python number.
 PyObject* load_number(const char* from, int8_t dtype);
 

@@ -314,7 +314,6 @@ struct Listed {
 };
 
 PyObject** items_of(PyObject* list) { return PySequence_Fast_ITEMS(list); }
-bool is_list(PyObject* x) { return PyList_CheckExact(x) || PyTuple_CheckExact(x); }
 
 bool survey(PyObject* list, size_t depth, Listed& found) {
   Py_ssize_t n = PySequence_Fast_GET_SIZE(list);

@@ -44,8 +44,6 @@ bool is_numpy_float(PyObject* x) {
   return reinterpret_cast<PyObject*>(Py_TYPE(x)) == type;
 }
 
-bool is_sequence(PyObject* x) { return PyList_CheckExact(x) || PyTuple_CheckExact(x); }
-
 bool read(PyObject* x, Operand& operand) {
   if (is_ours(x)) {
     if (held(x)->has_value) {
@@ -74,7 +72,7 @@ bool read(PyObject* x, Operand& operand) {
     operand.given = dtype_of(operand.borrowed);
     return true;
   }
-  if (is_sequence(x)) {
+  if (is_list(x)) {
     operand.borrowed = of_list(x);
     if (!operand.borrowed.defined()) return false;
     operand.tensor = &operand.borrowed;
@@ -453,7 +451,7 @@ PyObject* call_binary(Ufunc* ufunc, PyObject* x, PyObject* y) {
   if (!is_ours(x) && !is_ours(y)) {
     if (!is_taken(a) || !is_taken(b)) return nullptr;
   }
-  if ((is_scalar(x) && is_sequence(y)) || (is_sequence(x) && is_scalar(y))) return nullptr;  // s * [1, 2] repeats
+  if ((is_scalar(x) && is_list(y)) || (is_list(x) && is_scalar(y))) return nullptr;  // s * [1, 2] repeats
   BinaryPlan& plan = ufunc->binary[a.given][b.given];
   if (plan.state == State::UNKNOWN) make_plan(ufunc, plan, a.given, b.given, NONE);
   if (!is_native(plan.state) || is_refused(ufunc, plan, b)) return nullptr;
