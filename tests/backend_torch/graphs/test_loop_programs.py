@@ -16,8 +16,8 @@ from tests.oracle import assert_same
 Function = Callable[..., Any]
 pytestmark = [
     pytest.mark.filterwarnings("error::RuntimeWarning"),
-    pytest.mark.host,
-]  # loops in machine code are the CPU's
+    pytest.mark.host,  # loops in machine code are the CPU's
+]
 
 
 @pytest.fixture(autouse=True)

@@ -38,8 +38,8 @@ UNARY = [u for u in vars(tnp).values() if type(u) is UnaryUfunc]
 
 pytestmark = [
     pytest.mark.skipif(native.state != "on", reason="there is no native core"),
-    pytest.mark.host,
-]  # the native core is the CPU's
+    pytest.mark.host,  # the native core is the CPU's
+]
 
 
 def outcome(function: Callable[[], Any]) -> Any:
