@@ -94,7 +94,7 @@ def test_a_scalar_is_still_an_array_of_tnps(maker: str) -> None:
 @pytest.mark.reads
 @pytest.mark.parametrize("maker", MAKERS)
 @agrees
-@pytest.mark.host
+@pytest.mark.host  # elsewhere scalars are no Python floats
 def test_c_takes_a_float64_for_a_float(xp: Any, maker: str) -> Any:
     s = scalar(xp, "f8", maker)
     read = [json.dumps({"loss": s, "all": [s]}), float.hex(s), struct.pack("d", s), math.fsum([s, s]), f"{s:.3f}"]
@@ -177,7 +177,7 @@ def test_numpys_own_code_reads_a_float64(xp: Any) -> Any:
 
 
 @host
-@pytest.mark.host
+@pytest.mark.host  # elsewhere scalars are no Python floats
 def test_a_float64_follows_its_tensor() -> None:
     """What a gradient, a trace, a batch or other data has a part in is no float to C."""
     s = tnp.asarray([1.5])[0]

@@ -71,7 +71,7 @@ ARRAYS: dict[str, Callable[[Path], Any]] = {
 
 @pytest.mark.parametrize("write", [add_in_place, set_element, set_element_of_view, add_out, sort, put])
 @pytest.mark.parametrize("name", ARRAYS)
-@pytest.mark.host
+@pytest.mark.host  # what may not be written to is NumPy's memory
 def test_read_only_arrays_are_not_written_to(write: Callable[[Any], Any], name: str, tmp_path: Path) -> None:
     array = ARRAYS[name](tmp_path)
     before = numpy.array(array)

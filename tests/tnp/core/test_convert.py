@@ -110,7 +110,7 @@ def shares(result: tnp.ndarray, source: Any) -> bool:
         lambda xp: xp.arange(2).getfield(">i4"),
     ],
 )  # fmt: skip
-@pytest.mark.host
+@pytest.mark.host  # elsewhere NumPy is given no array
 def test_another_byte_order_is_numpys(make: Callable[[Any], Any]) -> None:
     compare(make)
 
@@ -268,7 +268,7 @@ def test_data_that_no_tensor_carries(value: Any, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["U3", "S2", "O", "M8[s]", "m8", [("x", int)], "V4"])
-@pytest.mark.host
+@pytest.mark.host  # elsewhere NumPy is given no array
 def test_dtypes_that_no_tensor_carries(dtype: Any) -> None:
     compare(lambda xp: xp.asarray([1], dtype), may_raise=TypeError)
     compare(lambda xp: xp.ones(2).astype(dtype), may_raise=(TypeError, ValueError))
@@ -450,7 +450,7 @@ def test_astype_of_every_dtype(xp: Any, dtype: str) -> Any:
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @agrees
-@pytest.mark.host
+@pytest.mark.host  # elsewhere such casts have other values
 def test_astype_of_values_that_are_no_numbers(xp: Any, dtype: str) -> Any:
     x = xp.asarray(np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45], dtype))
     return [x.astype(wanted) for wanted in [*FLOATS, *COMPLEX, "bool", "int64", "int32"]]

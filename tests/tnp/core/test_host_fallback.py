@@ -194,7 +194,7 @@ def test_methods_and_iterators_compute_it(code: str) -> None:
     )
 
 
-@pytest.mark.host
+@pytest.mark.host  # elsewhere NumPy is given no array
 def test_whether_arrays_of_names_are_equal() -> None:
     names, others = np.array(NAMES), np.array(["b", "a", "c"])
     assert np.array_equal(names, np.array(NAMES)) is np.array_equiv(names, [NAMES, NAMES]) is True

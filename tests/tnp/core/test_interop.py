@@ -249,7 +249,7 @@ def test_masked_arrays_keep_their_mask() -> None:
 
 
 @agrees
-@pytest.mark.host
+@pytest.mark.host  # elsewhere last digits are the device's
 def test_numpys_ufuncs(xp: Any) -> Any:
     x = xp.asarray([[1.0, 2.0], [3.0, 4.0]])
     target = xp.zeros((2, 2))
@@ -354,7 +354,7 @@ def test_numpys_submodules(xp: Any) -> Any:
     return np.linalg.norm(xp.asarray([3.0, 4.0]))
 
 
-@pytest.mark.host
+@pytest.mark.host  # elsewhere NumPy is given no array
 def test_functions_that_tnp_has_not() -> None:
     compare(lambda xp: recfunctions.structured_to_unstructured(xp.ones(2)), raises=ValueError)
     compare(lambda xp: recfunctions.unstructured_to_structured(xp.ones((2, 2))))
@@ -685,7 +685,7 @@ def test_ufuncs_of_masked_arrays_keep_the_mask() -> None:
 
 
 @agrees
-@pytest.mark.host
+@pytest.mark.host  # elsewhere NumPy is given no array
 def test_numpys_functions_take_data_that_no_tensor_holds_beside_an_array(xp: Any) -> Any:
     x = xp.ones(2)
     joined = np.concatenate([x, np.array(["a", None], dtype=object)])
@@ -722,7 +722,7 @@ MIXED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", MIXED)
-@pytest.mark.host
+@pytest.mark.host  # elsewhere NumPy's arrays are on another device
 def test_numpys_arrays_beside_ours(name: str) -> None:
     """Results are as between arrays of one library, and are new memory."""
 

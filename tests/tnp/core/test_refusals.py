@@ -172,7 +172,7 @@ def calls(text: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("code", calls(REFUSED))
-@pytest.mark.host
+@pytest.mark.host  # elsewhere NumPy is given no array
 def test_refused_as_by_numpy(code: str) -> None:
     def call(xp: Any) -> Any:
         arrays = {name: xp.asarray(array.copy()) for name, array in ARRAYS.items()}
@@ -236,7 +236,7 @@ f.sum().setflags(write=True, uic=True); f.sum().setflags(5); f.setflags(align=Tr
 
 
 @pytest.mark.parametrize("code", calls(ACCEPTED))
-@pytest.mark.host
+@pytest.mark.host  # elsewhere NumPy is given no array
 def test_accepted_as_by_numpy(code: str) -> None:
     def call(xp: Any) -> Any:
         arrays = {name: xp.asarray(array.copy()) for name, array in ARRAYS.items()}

@@ -95,7 +95,7 @@ def test_arange_refuses(xp, call):
 
 
 @given(NUMBERS, NUMBERS, st.integers(0, 20), st.booleans())
-@pytest.mark.host
+@pytest.mark.host  # elsewhere last digits are the device's
 def test_linspace_has_numpys_bits(start, stop, num, endpoint):
     compare(lambda xp: xp.linspace(start, stop, num, endpoint, True))
 

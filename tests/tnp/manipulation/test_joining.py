@@ -40,7 +40,7 @@ def test_python_scalars_are_strong_where_they_are_stacked(xp, name, number):
 @pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe", "other"])
 @pytest.mark.parametrize("dtype", ALL)
 @pytest.mark.parametrize("given_dtype", ["int32", "float32", "bool"])
-@pytest.mark.host
+@pytest.mark.host  # elsewhere casts out of range have other values
 def test_casting_of_dtype_and_out(given_dtype, dtype, casting):
     def arrays(xp):
         return [sample(xp, (2, 3), given_dtype), sample(xp, (2, 3), given_dtype, seed=1)]

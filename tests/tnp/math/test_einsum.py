@@ -248,7 +248,7 @@ def test_einsum_of_one_argument(xp: Any) -> Any:
     (f"{ascii_letters}...->...", [(2, *(1,) * 58, 3)]), ("a...,b...", [(1,) * 64, (1,) * 64]),
 ])  # fmt: skip
 @pytest.mark.parametrize("dtype", ["float64", "int16", "uint64", "bool"])
-@pytest.mark.host
+@pytest.mark.host  # elsewhere last digits are the device's
 def test_more_axes_than_letters(subscripts: str, shapes: list[tuple[int, ...]], dtype: str) -> None:
     compare(lambda xp: xp.einsum(subscripts, *[sample(xp, shape, dtype) for shape in shapes]), may_raise=ValueError)
 

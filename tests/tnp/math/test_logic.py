@@ -175,7 +175,7 @@ def test_kinds_of_what_says_a_dtype() -> None:
 
 
 @agrees
-@pytest.mark.host
+@pytest.mark.host  # elsewhere NumPy is given no array
 def test_equality_of_what_no_tensor_holds(xp: Any) -> Any:
     """NumPy compares text and objects, and what has no elements is equal."""
     numbers = xp.asarray([1.0, 2.0**70])

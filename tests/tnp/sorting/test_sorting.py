@@ -246,7 +246,7 @@ def test_partition_in_place_needs_an_axis(xp: Any) -> None:
     xp.ones((2, 3)).partition(1, axis=None)
 
 
-@pytest.mark.host
+@pytest.mark.host  # elsewhere NumPy is given no array
 def test_lexsort_of_strings() -> None:
     keys = ["cde", "abc", "fgh"], [1, 1, 0]
     order = tnp.lexsort(keys)

@@ -79,7 +79,7 @@ def test_nan_is_the_result(xp: Any) -> Any:
     return [xp.quantile(x, q, axis=1, method=m) for q in (0.5, [0.0, 1.0]) for m in ("linear", "lower", "hazen")]
 
 
-@pytest.mark.host
+@pytest.mark.host  # elsewhere the host would wait for the warning
 def test_all_nan_warns() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -641,7 +641,7 @@ SEEDED: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", SEEDED)
-@pytest.mark.host
+@pytest.mark.host  # elsewhere such a generator is refused
 def test_a_generator_that_the_function_seeds(name: str) -> None:
     """It draws the same numbers for each element, NumPy's, as in a loop."""
     x = np.arange(6.0).reshape(3, 2)
