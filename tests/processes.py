@@ -107,6 +107,7 @@ def _execute(arguments: list[str], folder: str, environment: dict[str, str]) -> 
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    sys.path[1:1] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
     kind, *given = arguments
     try:
         if kind == "-c":

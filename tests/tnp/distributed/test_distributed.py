@@ -68,7 +68,7 @@ def together(count: int, *arguments: str) -> list[str]:
         free.bind(("localhost", 0))
         port = str(free.getsockname()[1])
     group = {"MASTER_ADDR": "localhost", "MASTER_PORT": port, "WORLD_SIZE": str(possible(count))}
-    group["TORCHELASTIC_RUN_ID"] = "tests"  # says that there are others
+    group |= {"TORCHELASTIC_RUN_ID": "tests", "PYTHONPATH": str(ROOT)}  # the first says that there are others
     started = [
         processes.Process(
             CHECKS,
