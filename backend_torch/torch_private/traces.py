@@ -68,6 +68,13 @@ class _Silence(logging.Filter):
 class Module(_LazyGraphModule):
     """A graph whose Python code is written when it first runs: most graphs of a trace never do."""
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the graph, also while torch traces symbolically in another thread, as each import of Inductor does.
+
+        The trace replaces ``torch.nn.Module.__call__`` in all threads.
+        """
+        return self.forward(*args, **kwargs)
+
     def _real_recompile(self) -> Any:
         with _source_forgotten():
             return super()._real_recompile()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -75,6 +76,23 @@ def test_without_it_the_first_call_waits(later: Later) -> None:
     function(np.ones(2))
     assert function(np.ones(2)).tolist() == [2, 2]
     assert function.cache_info().hits == 1
+
+
+def test_operations_run_while_another_thread_traces_symbolically() -> None:
+    """Each import of Inductor traces so, and torch's trace replaces the call of modules in all threads."""
+    function = np.compile(lambda x: np.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, x), backend="eager")
+    x = np.ones(3)
+    function(x)
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(function(x)))
+
+    def traced(x: Any) -> Any:
+        thread.start()
+        thread.join()
+        return x
+
+    torch.fx.symbolic_trace(traced)
+    assert found[0].tolist() == [2, 2, 2]
 
 
 def test_each_set_of_gradients_is_compiled(later: Later) -> None:
