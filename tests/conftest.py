@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 from collections.abc import Iterator
 from typing import Any
@@ -85,7 +86,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("walk"):
                 walks.setdefault(item.function, []).append(item)  # type: ignore[attr-defined]
-        left_out = {item for walk in walks.values() for n, item in enumerate(walk) if n % 3}
+        left_out = {item for walk in walks.values() for n, item in enumerate(walk) if n % 5}
         if left_out and not any("[" in arg for arg in config.args):
             config.hook.pytest_deselected(items=[item for item in items if item in left_out])
             items[:] = [item for item in items if item not in left_out]
@@ -136,6 +137,21 @@ def _stale(config: pytest.Config, exitstatus: int) -> list[str]:
     return [f"listed in compiled_gaps.toml, and agrees when it is compiled: {test}" for test in gaps] + [
         f"listed in differences.toml, and agrees with NumPy: {test}" for test in oracle.differences.stale()
     ]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Have a process of pytest-xdist send only what is printed or counted: six messages a test took minutes in all."""
+    for plugin in session.config.pluginmanager.get_plugins():
+        if type(plugin).__name__ == "WorkerInteractor":
+            plugin.sendevent = functools.partial(_send, plugin.sendevent)
+
+
+def _send(send: Any, name: str, **message: Any) -> None:
+    data = message.get("data", {})
+    is_routine = name == "testreport" and data["when"] != "call" and data["outcome"] == "passed"
+    if name not in ("logstart", "logfinish") and not is_routine:
+        send(name, **message)
 
 
 @pytest.hookimpl(optionalhook=True)

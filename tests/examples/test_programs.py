@@ -13,6 +13,7 @@ from tests import processes
 ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted((ROOT / "examples" / "programs").glob("*.py"))
 
+
 def test_a_dozen_programs_know_no_tnp() -> None:
     assert len(PROGRAMS) >= 12
     for path in PROGRAMS:

@@ -515,6 +515,7 @@ def test_in_place_on_views_and_broadcast(name: str) -> None:
         both(native_call, python_call, make)
 
 
+@pytest.mark.walk
 @pytest.mark.parametrize("ufunc", [u for u in (*BINARY, *UNARY) if u is not tnp.sqrt], ids=lambda ufunc: ufunc.__name__)
 @pytest.mark.parametrize("dtype", ["?", "u2", "i8", "f2", "f4", "f8", "c16"])
 def test_calls_into_an_array(ufunc: Any, dtype: str) -> None:

@@ -128,7 +128,7 @@ POINTS = ([0.6, -0.4, 0.9], [-0.6, 0.4, 0.1], [0.6, 0.4, 0.1])
 
 
 def in_turn(transforms: Iterable[str]) -> list[Any]:
-    """The names as parameters: every third one of second order, which take seconds."""
+    """The names as parameters: every fifth one of second order, which take seconds."""
     return [pytest.param(name, marks=[pytest.mark.walk] * (name not in FIRST_ORDER)) for name in transforms]
 
 
