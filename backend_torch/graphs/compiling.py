@@ -636,11 +636,19 @@ class Executable:
             return self._through_backend()
         if graph.outputs is None:
             return self._eager
-        run = self._compiled() if graph.results or graph.written else lambda tensors: ()
+        run = self._compiled() if self._has_work else lambda tensors: ()
         if not graph.written and all(not output.of_input and output.geometry is None for output in graph.outputs):
             if [output.index for output in graph.outputs] == list(range(len(graph.results))):
                 return run
         return self._with_outputs(run, graph.outputs)
+
+    @functools.cached_property
+    def _has_work(self) -> bool:
+        """Whether the graph computes a result, writes, or checks values; it may only give views of its arguments."""
+        graphs = [module.graph for module in self.graph.module.modules() if isinstance(module, GraphModule)]
+        return bool(self.graph.results or self.graph.written) or any(
+            node.op == "call_function" and node.is_impure() for graph in graphs for node in graph.nodes
+        )
 
     def _stand_ins(self) -> tuple[traces.FakeTensorMode, list[Tensor]]:
         """Return fresh inputs without data, and their mode."""
@@ -735,7 +743,7 @@ class Executable:
         graph = self.graph
         if tracked or self._backend not in (None, "inductor") or graph.outputs is None or graph.sizes is not None:
             return
-        if not (graph.results or graph.written) or self._by_gcc() is not None:
+        if not self._has_work or self._by_gcc() is not None:
             return
         key = self.key()
         if key is not None and not code_cache.holds(key):

@@ -5,6 +5,7 @@ Layer: owns the texts with which a running graph refuses values, and the excepti
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 from collections.abc import Callable
 
@@ -13,6 +14,7 @@ import torch
 
 from backend_torch.autodiff import transform_levels
 from backend_torch.tensors import memory
+from backend_torch.torch_private import messages
 from backend_torch.torch_private.operators import assert_async
 
 Tensor = torch.Tensor
@@ -47,10 +49,6 @@ NEITHER_WAY = _demanded(ValueError, "bins must be monotonically increasing or de
 NO_QUANTILES = _demanded(ValueError, "Quantiles must be in the range [0, 1]")
 NO_PERCENTILES = _demanded(ValueError, "Percentiles must be in the range [0, 100]")
 ASSERTED = _demanded(AssertionError, "an assert of a compiled function failed")
-UNASSIGNED = _demanded(
-    UnboundLocalError,
-    "cannot access local variable where it is not associated with a value: the loop or branch that sets it did not run",
-)
 TOO_LARGE = _demanded(
     OverflowError,
     "a Python int that a traced branch or loop computes is too large for 64 bits: begin with a float, or with a "
@@ -66,11 +64,33 @@ OPEN_EMPTY = _demanded(ValueError, "zero-size array to reduction operation which
 
 
 def raising(error: BaseException, line: str) -> str:
-    """Return the text of a check that raises a program's own exception, which a line of it raises."""
+    """Return the text of a check that raises a program's own exception, which a line of it raises.
+
+    Code that is kept holds it: another process makes Python's own exceptions, of one text, anew (`raised`).
+    """
     described = f"{type(error).__qualname__} {line} {error}"
-    text = f"raise {hashlib.sha256(described.encode()).hexdigest()[:16]} of the program"  # code that is kept holds it
+    text = f"raise {hashlib.sha256(described.encode()).hexdigest()[:16]} of the program"
+    if type(error).__module__ == "builtins" and [*map(type, error.args)] in ([], [str]):
+        text = f"raise {type(error).__name__} {''.join(error.args).encode().hex()} of the program"
     DEMANDED[text] = lambda _: error.with_traceback(None)  # type: ignore[assignment,return-value]
     return text
+
+
+def raised(error: BaseException) -> Exception | None:
+    """Return the program's exception that a check in a graph of another process stands for."""
+    found = messages.raised(error)
+    if found is None:
+        return None
+    name, text = found
+    return getattr(builtins, name)(*([bytes.fromhex(text).decode()] if text else []))
+
+
+def unassigned(name: str) -> str:
+    """Return the text of a check that a variable has a value."""
+    why = "the loop or branch that sets it did not run"
+    return raising(
+        UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value: {why}"), ""
+    )
 
 
 def demand(condition: Tensor, text: str) -> None:

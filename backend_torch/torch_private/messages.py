@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import opcode
 import os
+import re
 from pathlib import Path
 
 import torch
@@ -57,6 +58,7 @@ NO_ARRAY_RETURNED = ("not producing an array",)
 
 _OF_LOOPS = {f"tnp.{kind.__name__}: ": kind for kind in (RuntimeError, IndexError, KeyboardInterrupt, MemoryError)}
 """How the text of an error begins that a loop in machine code met -> the error's class."""
+_OF_GRAPHS = re.compile("raise ([A-Z][A-Za-z]+) ([0-9a-f]*) of the program")
 
 _RAISE = opcode.opmap["RAISE_VARARGS"]  # the opcode of ``raise`` and ``assert``
 _FOLDERS = (Path(torch.__file__).parent, *map(Path(__file__).parents[2].joinpath, ("backend_torch", "tnp")))
@@ -87,6 +89,12 @@ def of_loop(error: RuntimeError) -> BaseException:
         if text.startswith(prefix) and not is_of_program(error):
             return kind(text.removeprefix(prefix))
     return error
+
+
+def raised(error: BaseException) -> tuple[str, str] | None:
+    """Return class and text, as hexadecimal digits, of a program's exception that a running graph stands for."""
+    found = _OF_GRAPHS.search(str(error))
+    return None if found is None or is_of_program(error) else (found[1], found[2])
 
 
 def of_linalg(error: torch.linalg.LinAlgError) -> str:

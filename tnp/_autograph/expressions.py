@@ -87,13 +87,13 @@ def compare(first: Any, *rest: tuple[str, Thunk]) -> Any:
 
 
 def assert_(test: Any, message: Thunk | None) -> None:
-    """``assert test, message()``; the graph checks a traced condition when it runs, and leaves out the message."""
+    """``assert test, message()``; the graph checks a traced condition when it runs."""
     condition = predicate(test)
     if condition is None:
         if not test and __debug__:
             raise AssertionError(*([message()] if message else []))
         return
-    statements.demand(condition)
+    statements.demand(condition, message)
 
 
 def int_(*args: Any, **kwargs: Any) -> Any:

@@ -264,7 +264,7 @@ class _Plain(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if isinstance(node.ctx, ast.Load) and node.id in self.unbound:
-            return _placed(_operator("read", _name(node.id)), node)
+            return _placed(_operator("read", _name(node.id), ast.Constant(node.id)), node)
         return node
 
     def visit_Delete(self, node: ast.Delete) -> ast.AST:

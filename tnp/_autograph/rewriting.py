@@ -124,7 +124,7 @@ class Rewriter(ast.NodeTransformer):
                 if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
                     if statement.target.id in self.stateful:
                         name = statement.target.id
-                        made.append(_placed(_assign(name, _operator("updated", _name(name))), statement))
+                        made.append(_placed(_assign(name, _operator("updated", _name(name), _text(name))), statement))
                 made.append(self.visit(statement))
         return made
 
@@ -245,7 +245,7 @@ class Rewriter(ast.NodeTransformer):
     # -- expressions --------------------------------------------------------------------------------------------------
 
     def loaded(self, name: str) -> ast.expr:
-        return _operator("read", _name(name))
+        return _operator("read", _name(name), _text(name))
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if isinstance(node.ctx, ast.Load) and node.id in self.stateful and not node.id.startswith("_tnp_"):

@@ -187,8 +187,9 @@ class _Variables:
         return {name for name in self.lines if "." not in name and name not in self.places}
 
     def where(self, name: str) -> str:
-        """Return the file and line where a variable is assigned."""
-        return f"{trace_state.user_line().rpartition(':')[0]}:{self.lines[name]}"
+        """Return the file and line where a variable is assigned; an expression, where it is."""
+        line = trace_state.user_line()
+        return f"{line.rpartition(':')[0]}:{self.lines[name]}" if self.lines[name] else line
 
 
 def _is_entry(place: Place) -> bool:
@@ -232,9 +233,13 @@ def choose(test: Any, body: Block, orelse: Block, get: Any, put: Any) -> None:
         raise value.error()
 
 
-def demand(condition: Tensor) -> None:
-    """Let the graph raise an AssertionError when it runs, unless a condition holds."""
-    value_checks.demand(backend.is_true(condition), value_checks.ASSERTED)
+def demand(condition: Tensor, message: Callable[[], Any] | None) -> None:
+    """Let the graph raise an AssertionError when it runs, unless a condition holds; its message asks for no value."""
+    text = value_checks.ASSERTED
+    if message is not None:
+        with contextlib.suppress(trace_state.TracedValueError):
+            text = value_checks.raising(AssertionError(message()), trace_state.user_line())
+    value_checks.demand(backend.is_true(condition), text)
 
 
 Forms = dict[str, list[Form]]
@@ -422,9 +427,13 @@ def _merged(
             values[name], forms[name] = first, first.forms
         elif is_same(first.value, second.value):
             others[name] = first.value
+        elif conflict := next((each for each in (first.value, second.value) if isinstance(each, Conflict)), None):
+            others[name] = conflict
         elif isinstance(first.value, Undefined) or isinstance(second.value, Undefined):
             there = second if isinstance(first.value, Undefined) else first
-            if name == RESULT and there.tree is not None:  # a flag says whether the function has returned it
+            if name == RESULT and there.tree is None:  # a flag says whether the function has returned it
+                others[name] = there.value
+            elif name == RESULT:
                 values[name], forms[name] = there, there.forms
             else:
                 why = f"one branch of the `if` at {line} assigns it, and its condition is a traced array"
@@ -952,8 +961,8 @@ class _Loop:
     def _demand_a_step(self) -> None:
         if all(each.startswith("_tnp_") for each in self.unset):
             return
-        condition = self._first_test()
-        value_checks.demand(backend.is_true(condition), value_checks.UNASSIGNED)
+        condition, name = self._first_test(), next(each for each in self.unset if not each.startswith("_tnp_"))
+        value_checks.demand(backend.is_true(condition), value_checks.unassigned(name))
 
     def _first_test(self) -> Tensor:
         self.variables.put(self.before)

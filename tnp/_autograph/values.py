@@ -79,8 +79,8 @@ class Maybe(NamedTuple):
     is_set: Any
 
 
-def read(value: Any) -> Any:
-    """Return a variable's value.
+def read(value: Any, name: str) -> Any:
+    """Return the value of the variable ``name``.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def read(value: Any) -> Any:
     if isinstance(value, Undefined):
         raise value.error()
     if type(value) is Maybe:
-        value_checks.demand(backend.is_true(value.is_set.tensor), value_checks.UNASSIGNED)
+        value_checks.demand(backend.is_true(value.is_set.tensor), value_checks.unassigned(name))
         return value.value
     return value
 
@@ -158,9 +158,9 @@ def _is_constant(value: Any) -> bool:
     return type(value) in _STATIC or isinstance(value, (Undefined, types.ModuleType)) or symbolic.is_symbol(value)
 
 
-def updated(value: Any) -> Any:
+def updated(value: Any, name: str) -> Any:
     """Return a variable's value for an operation in place: a 0-d array if the scalar may be one."""
-    value = read(value)
+    value = read(value, name)
     return getattr(value.tensor, "in_place", value) if type(value) in SCALARS else value
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.exceptions import AxisError
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from backend_torch.kernels.value_checks import DEMANDED
+from backend_torch.kernels import value_checks
 from backend_torch.tensors import devices, memory, out_of_memory
 from backend_torch.tensors.trace_state import TracedValueError
 from backend_torch.torch_private import messages
@@ -268,9 +268,11 @@ def refuse_cast(given: np.dtype, wanted: np.dtype, rule: str, what: str = "array
 
 def explain(error: Exception, *operands: Any) -> Exception:
     """Return the exception that NumPy raises where torch raised ``error`` for these tensors."""
-    for text, kind in DEMANDED.items():
+    for text, kind in value_checks.DEMANDED.items():
         if messages.says(error, (text,)):
             return kind(text)
+    if (raised := value_checks.raised(error)) is not None:
+        return raised
     if messages.says(error, messages.MIXED_WITH_SHARDED):
         return memory.mixed_error(*operands)
     found = [t.device for t in operands if t.dim() or t.device.type != "cpu"]  # the host's scalars go with any array

@@ -295,7 +295,7 @@ def test_assertions() -> None:
 
     compiled = np.compile(positive, backend="eager", fullgraph=True)
     assert_same(numpy.array([2.0]), compiled(np.asarray([1.0])))
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"^not positive$"):
         compiled(np.asarray([-1.0]))
 
 

@@ -154,13 +154,37 @@ def test_a_variable_that_a_break_decides(function: Function, limit: float) -> No
     assert_like_numpy(function, X, limit)
 
 
+def none_of(x: Any, limit: Any) -> Any:
+    for value in x:
+        if value > limit:
+            return None
+    return x[0]
+
+
+def none_at_first(x: Any, limit: Any) -> Any:
+    last = None
+    for value in x[:5]:
+        if value > limit:
+            last = value
+    return -1.0 if last is None else last
+
+
+@pytest.mark.parametrize("limit", [-9.0, 3.5, 50.0])
+@pytest.mark.parametrize("function", [none_of, none_at_first])
+def test_none_on_some_paths(function: Function, limit: float) -> None:
+    compiled = np.compile(function, backend="eager")
+    with pytest.warns(RuntimeWarning, match=r"is cut at .*test_state\.py:\d+: .* None after the other"):
+        found = compiled(np.asarray(X), np.asarray(limit))
+    assert found == function(X, limit)
+
+
 @pytest.mark.parametrize("function", [last_above, two_branches])
 def test_a_variable_with_a_value_on_some_paths(function: Function) -> None:
     compiled = assert_like_numpy(function, X, 7.0)
     limit = 70.0 if function is last_above else -1.0
     with pytest.raises(UnboundLocalError):
         function(X, limit)
-    with pytest.raises(UnboundLocalError, match="not associated with a value"):
+    with pytest.raises(UnboundLocalError, match=r"variable '(place|y)' where it is not associated with a value"):
         compiled(np.asarray(X), np.asarray(limit))
 
 
@@ -195,6 +219,24 @@ def test_a_raise_in_a_traced_branch(backend: str) -> None:
         with pytest.raises(ValueError, match=r'^"x" must not be negative$'):
             compiled(np.asarray(-4.0))
     assert float(compiled(np.asarray(9.0))[0]) == 3
+
+
+@pytest.mark.parametrize("result", [lambda x: x, lambda x: x[1:], lambda x: 5, lambda x: None])
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+@pytest.mark.raises
+def test_checks_of_what_computes_no_result(backend: str, result: Function) -> None:
+    def function(x: Any) -> Any:
+        assert x[0] > 0, "not positive"
+        if x[1] > 5:
+            raise ValueError("too large")
+        return result(x)
+
+    compiled = np.compile(function, backend=backend, fullgraph=True)
+    compiled(np.ones(2))
+    with pytest.raises(AssertionError, match=r"^not positive$"):
+        compiled(np.asarray([-1.0, 0.0]))
+    with pytest.raises(ValueError, match=r"^too large$"):
+        compiled(np.asarray([1.0, 7.0]))
 
 
 def test_a_raise_after_a_loop() -> None:

@@ -78,6 +78,24 @@ def test_without_the_source(path: Path, device: str) -> None:
     assert done.stdout.strip() == "[6.0, 24.0, 42.0]", done.stderr
 
 
+def test_the_programs_exceptions(tmp_path: Path, device: str) -> None:
+    def function(x: Any) -> Any:
+        if x[0] < 0:
+            raise KeyError("below")
+        assert x[0] > 1, "small"
+        return x * 2
+
+    np.compile(function, backend="eager").save(tmp_path / "f.pt2", np.ones(3) * 2)
+    code = (
+        "import sys, tnp as np\nnp.set_default_device(sys.argv[2])\n"
+        "loaded = np.load_compiled(sys.argv[1], backend='eager')\n"
+        "for start in (-1.0, 0.5):\n    try:\n        loaded(np.full(3, start))\n"
+        "    except Exception as error:\n        print(repr(error))"
+    )
+    done = processes.run("-c", code, tmp_path / "f.pt2", device)
+    assert done.stdout == "KeyError('below')\nAssertionError('small')\n", done.stderr
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
