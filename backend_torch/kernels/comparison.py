@@ -10,6 +10,7 @@ import torch
 
 from backend_torch.kernels.kernel import Function, Kernel, same_bits, same_order, widened
 from backend_torch.kernels.writing import together
+from backend_torch.torch_private import functorch
 
 Tensor = torch.Tensor
 
@@ -67,4 +68,8 @@ def isclose(one: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: boo
     """torch.isclose, for tensors of one inexact dtype and tolerances that are not negative."""
     if equal_nan and one.shape != other.shape:  # torch 2.11 gives the NaN part the first tensor's shape
         one, other = torch.broadcast_tensors(one, other)
+    if functorch.is_transforming():  # torch.isclose has no batching rule: torch would loop, and say so
+        error = (one - other).abs()
+        close = (one == other) | (error <= atol + rtol * other.abs()) & error.isfinite()
+        return close | one.isnan() & other.isnan() if equal_nan else close
     return torch.isclose(one, other, rtol, atol, equal_nan)

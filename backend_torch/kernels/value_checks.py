@@ -5,8 +5,6 @@ Layer: owns the texts with which a running graph refuses values, and the excepti
 
 from __future__ import annotations
 
-import builtins
-import hashlib
 from collections.abc import Callable
 
 import numpy as np
@@ -64,25 +62,10 @@ OPEN_EMPTY = _demanded(ValueError, "zero-size array to reduction operation which
 
 
 def raising(error: BaseException, line: str) -> str:
-    """Return the text of a check that raises a program's own exception, which a line of it raises.
-
-    Code that is kept holds it: another process makes Python's own exceptions, of one text, anew (`raised`).
-    """
-    described = f"{type(error).__qualname__} {line} {error}"
-    text = f"raise {hashlib.sha256(described.encode()).hexdigest()[:16]} of the program"
-    if type(error).__module__ == "builtins" and [*map(type, error.args)] in ([], [str]):
-        text = f"raise {type(error).__name__} {''.join(error.args).encode().hex()} of the program"
+    """Return the text of a check that raises a program's own exception, which a line of it raises."""
+    text = messages.kept(error, line)
     DEMANDED[text] = lambda _: error.with_traceback(None)  # type: ignore[assignment,return-value]
     return text
-
-
-def raised(error: BaseException) -> Exception | None:
-    """Return the program's exception that a check in a graph of another process stands for."""
-    found = messages.raised(error)
-    if found is None:
-        return None
-    name, text = found
-    return getattr(builtins, name)(*([bytes.fromhex(text).decode()] if text else []))
 
 
 def unassigned(name: str) -> str:

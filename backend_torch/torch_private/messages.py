@@ -5,6 +5,8 @@ Layer: owns the texts, and which errors come from the program itself. The text o
 
 from __future__ import annotations
 
+import builtins
+import hashlib
 import opcode
 import os
 import re
@@ -58,7 +60,7 @@ NO_ARRAY_RETURNED = ("not producing an array",)
 
 _OF_LOOPS = {f"tnp.{kind.__name__}: ": kind for kind in (RuntimeError, IndexError, KeyboardInterrupt, MemoryError)}
 """How the text of an error begins that a loop in machine code met -> the error's class."""
-_OF_GRAPHS = re.compile("raise ([A-Z][A-Za-z]+) ([0-9a-f]*) of the program")
+_KEPT = re.compile("raise ([A-Z][A-Za-z]+) ([0-9a-f]*) of the program")
 
 _RAISE = opcode.opmap["RAISE_VARARGS"]  # the opcode of ``raise`` and ``assert``
 _FOLDERS = (Path(torch.__file__).parent, *map(Path(__file__).parents[2].joinpath, ("backend_torch", "tnp")))
@@ -91,10 +93,20 @@ def of_loop(error: RuntimeError) -> BaseException:
     return error
 
 
-def raised(error: BaseException) -> tuple[str, str] | None:
-    """Return class and text, as hexadecimal digits, of a program's exception that a running graph stands for."""
-    found = _OF_GRAPHS.search(str(error))
-    return None if found is None or is_of_program(error) else (found[1], found[2])
+def kept(error: BaseException, line: str) -> str:
+    """Return a text for a program's exception, which code that is kept holds; `raised` knows most of Python's own."""
+    name = type(error).__qualname__
+    if type(error).__module__ == "builtins" and [*map(type, error.args)] in ([], [str]):
+        return f"raise {name} {''.join(error.args).encode().hex()} of the program"
+    return f"raise {hashlib.sha256(f'{name} {line} {error}'.encode()).hexdigest()[:16]} of the program"
+
+
+def raised(error: BaseException) -> Exception | None:
+    """Return the program's exception that a check in a running graph stands for; None for another error."""
+    found = _KEPT.search(str(error))
+    if found is None or is_of_program(error):
+        return None
+    return getattr(builtins, found[1])(*([bytes.fromhex(found[2]).decode()] if found[2] else []))
 
 
 def of_linalg(error: torch.linalg.LinAlgError) -> str:

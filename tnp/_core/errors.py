@@ -271,7 +271,7 @@ def explain(error: Exception, *operands: Any) -> Exception:
     for text, kind in value_checks.DEMANDED.items():
         if messages.says(error, (text,)):
             return kind(text)
-    if (raised := value_checks.raised(error)) is not None:
+    if (raised := messages.raised(error)) is not None:
         return raised
     if messages.says(error, messages.MIXED_WITH_SHARDED):
         return memory.mixed_error(*operands)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from backend_torch.kernels import comparison as kernels
-from backend_torch.tensors import memory
+from backend_torch.tensors import memory, trace_state
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_torch
 from tnp._core.base import ndarray, wrap, wrap_array
@@ -103,6 +103,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool
     Returns
     -------
     bool
+        A traced scalar in a compiled function.
 
     Notes
     -----
@@ -114,7 +115,13 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool
     >>> np.allclose(np.asarray([1.0, np.nan]), np.asarray([1.0, np.nan]), equal_nan=True)
     True
     """
-    return bool(isclose(a, b, rtol, atol, equal_nan).all())
+    return _whether_all(isclose(a, b, rtol, atol, equal_nan))
+
+
+def _whether_all(found: ndarray) -> Any:
+    """Whether all elements are true: a scalar of the graph in a trace, which branches and loops may test."""
+    whole = found.all()
+    return bool(whole) if not trace_state.is_tracing() or memory.may_be_asked(whole.tensor) else whole
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
@@ -129,6 +136,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     Returns
     -------
     bool
+        A traced scalar in a compiled function.
 
     Notes
     -----
@@ -149,7 +157,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     if x.shape != y.shape:
         return False
     same = x == y
-    return bool((same | ufuncs.isnan(x) & ufuncs.isnan(y) if equal_nan else same).all())
+    return _whether_all(same | ufuncs.isnan(x) & ufuncs.isnan(y) if equal_nan else same)
 
 
 def array_equiv(a1: Any, a2: Any) -> bool:
@@ -162,7 +170,7 @@ def array_equiv(a1: Any, a2: Any) -> bool:
     Returns
     -------
     bool
-        False where they can't be broadcast.
+        False where they can't be broadcast; a traced scalar in a compiled function.
 
     Notes
     -----
@@ -181,7 +189,7 @@ def array_equiv(a1: Any, a2: Any) -> bool:
         raise
     except (TypeError, ValueError):
         return False
-    return bool((x == y).all())
+    return _whether_all(x == y)
 
 
 def isposinf(x: Any, out: Any = None) -> ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import hypothesis.extra.numpy as hnp
@@ -69,6 +70,29 @@ def test_complex_tolerances(xp: Any, dtype: str) -> Any:
         (xp.isclose(x, y, **options), xp.isclose(y, x, **options), xp.isclose(x, 1.0, **options))
         for options in ({"atol": 1j}, {"rtol": 1 - 1j}, {"atol": complex(xp.nan, 1)}, {"rtol": xp.asarray([1j, 1, 0])})
     ]
+
+
+def unequal(x: Any, y: Any) -> Any:
+    if tnp.allclose(x, y) and not tnp.array_equal(x, y):
+        return x * 2
+    return x if tnp.array_equiv(x, y) else y
+
+
+def test_branches_on_closeness_are_kept_in_a_graph() -> None:
+    compiled, x = tnp.compile(unequal, backend="eager", fullgraph=True), tnp.asarray([1.0, 2.0])
+    for y in (x + 0, x + 1e-9, x + 1):
+        assert compiled(x, y).tolist() == unequal(x, y).tolist()
+    assert compiled.cache_info().traces == 1
+
+
+@pytest.mark.parametrize("equal_nan", [False, True])
+def test_isclose_of_a_batch(equal_nan: bool) -> None:
+    x = tnp.asarray([[1.0, np.inf, -np.inf, np.nan, 0.0, 3.0]])
+    y = tnp.asarray([[1 + 1e-9, np.inf, np.inf, np.nan, 1e-9, 3.1]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # torch warns of operations that it has to loop over
+        found = tnp.vectorized_map(lambda pair: tnp.isclose(*pair, rtol=0.01, equal_nan=equal_nan), (x, y))
+    assert found.tolist() == tnp.isclose(x, y, rtol=0.01, equal_nan=equal_nan).tolist()
 
 
 def test_shapes_that_do_not_fit() -> None:
