@@ -23,23 +23,34 @@ Program = torch.export.ExportedProgram
 
 
 class _Module(torch.nn.Module):
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, more: Sequence[Tensor]) -> None:
         super().__init__()
         self.run = (
             random_inputs.without_generators(graph.module) if random_inputs.is_there(graph.module) else graph.module
         )
-        self.captures = [f"captured_{index}" for index in range(len(graph.captures))]
-        for name, tensor in zip(self.captures, graph.captures, strict=True):
-            self.register_buffer(name, tensor.detach().clone())
+        self.captures = self._kept("captured", graph.captures)
+        self.more = self._kept("returned", more)
+
+    def _kept(self, name: str, tensors: Sequence[Tensor]) -> list[str]:
+        names = [f"{name}_{index}" for index in range(len(tensors))]
+        for each, tensor in zip(names, tensors, strict=True):
+            self.register_buffer(each, tensor.detach().clone())
+        return names
 
     def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        return self.run(*tensors, *[getattr(self, name) for name in self.captures])
+        found = self.run(*tensors, *[getattr(self, name) for name in self.captures])
+        found = (*found, *[getattr(self, name).clone() for name in self.more])
+        return found or (torch.zeros(()),)  # torch.export.save needs a result
 
 
 def program(
-    graph: Graph, inputs: Sequence[Tensor], drawing_too: bool = False, open_axes: Sequence[Sequence[int]] | None = None
+    graph: Graph,
+    inputs: Sequence[Tensor],
+    drawing_too: bool = False,
+    open_axes: Sequence[Sequence[int]] | None = None,
+    more: Sequence[Tensor] = (),
 ) -> Program:
-    """Return the graph as an exported program of its arguments.
+    """Return the graph as an exported program of its arguments; ``more`` follows its results.
 
     With ``drawing_too`` it may draw random numbers, from generators that `load` chooses.
 
@@ -56,10 +67,10 @@ def program(
             "generator is Python's: draw them outside and pass them in as an argument"
         )
     if open_axes is None:
-        return torch.export.export(_Module(graph), tuple(inputs), strict=False)
+        return torch.export.export(_Module(graph, more), tuple(inputs), strict=False)
     shapes = tuple([dict.fromkeys(axes, torch.export.Dim.DYNAMIC) for axes in open_axes])
     try:
-        return torch.export.export(_Module(graph), tuple(inputs), dynamic_shapes=(shapes,), strict=False)
+        return torch.export.export(_Module(graph, more), tuple(inputs), dynamic_shapes=(shapes,), strict=False)
     except (ValueError, RuntimeError) as error:
         raise NotImplementedError(
             "the function can't be saved for all lengths that input_signature leaves open, as it supposes something of "

@@ -644,8 +644,8 @@ class _Signatures:
                     "those of arguments, by a compiled function without input_signature"
                 )
             conditions = traced.sizes.conditions(open_axes)
-        text = saving.text(args, kwargs, len(arrays), traced.returned, entry.build, conditions)
-        return exporting.program(traced, tensors, drawing_too, open_axes), tensors, text
+        text, outer = saving.text(args, kwargs, len(arrays), traced.returned, entry.build, conditions)
+        return exporting.program(traced, tensors, drawing_too, open_axes, outer), tensors, text
 
     def _traced(
         self,

@@ -5,6 +5,7 @@ Layer: owns the text. The backend writes the program.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -34,8 +35,10 @@ def text(
     values: int,
     build: Callable[..., Any],
     conditions: Any = None,
-) -> str:
+) -> tuple[str, list[Tensor]]:
     """Return the arguments and the result of a function as JSON; ``build`` makes the result.
+
+    The result may hold arrays from outside: the tensors are those that the program has to return after its values.
 
     Raises
     ------
@@ -46,10 +49,20 @@ def text(
     slots = iter(given)
     held = pytree.mapped(lambda _: next(slots), (args, kwargs))
     result = build([_Slot(f"value {i}") for i in range(values)], given, *held)
+    outer: list[Tensor] = []
+    place = itertools.count(values)
+
+    def held_by_result(leaf: Any) -> Any:
+        if isinstance(leaf, _Slot) or (isinstance(leaf, ndarray) and isinstance(leaf.tensor, _Slot)):
+            return leaf
+        outer.append(tensor_of(leaf))
+        return pytree.like(leaf, _Slot(f"value {next(place)}"))
+
+    result = pytree.mapped(held_by_result, result)
     document = {"version": _VERSION, "arguments": _encoded((args, kwargs)), "result": _encoded(result)}
     if conditions is not None:
         document["conditions"] = conditions
-    return json.dumps(document)
+    return json.dumps(document), outer
 
 
 def _encoded(tree: Any) -> Any:

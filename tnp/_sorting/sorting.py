@@ -23,9 +23,6 @@ Tensor = Any
 _STABLE = {"s", "m"}  # stable, mergesort
 _UNSTABLE = {"q", "h"}  # quicksort, heapsort
 
-_VALUES = frozenset({ndarray, float, int})
-"""What `searchsorted` lets NumPy search for in an array: an array, or a number."""
-
 
 def sort(
     a: Any,

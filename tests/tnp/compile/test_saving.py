@@ -78,6 +78,17 @@ def test_without_the_source(path: Path, device: str) -> None:
     assert done.stdout.strip() == "[6.0, 24.0, 42.0]", done.stderr
 
 
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: x, lambda x: x.T, lambda x: 5, lambda x: None, lambda x: WEIGHT, lambda x: [x + 1, {"w": WEIGHT}]],
+)
+def test_results_that_are_not_computed(function: Callable[[Any], Any], tmp_path: Path) -> None:
+    x = np.ones((2, 3))
+    np.compile(function, backend="eager").save(tmp_path / "f.pt2", x)
+    found = np.load_compiled(tmp_path / "f.pt2", backend="eager")(x)
+    assert repr(found) == repr(function(x))
+
+
 def test_the_programs_exceptions(tmp_path: Path, device: str) -> None:
     def function(x: Any) -> Any:
         if x[0] < 0:
