@@ -30,10 +30,13 @@ class OfTracing(Exception):
         The file and line, if it is not that of the statement which raised the error.
     reason : str
         Why a graph can't hold the statement.
+    lines : tuple of tuple
+        The files and lines of the statement and of those that led to it, if the traceback does not have them.
     """
 
     line = ""
     reason = ""
+    lines: tuple[tuple[str, int], ...] = ()
 
     def because(self, reason: str, line: str = "") -> Self:
         """Set the reason, and return the error."""
@@ -167,7 +170,9 @@ def line_of(error: BaseException) -> str:
 
 def lines_of(error: BaseException) -> list[tuple[str, int]]:
     """The files and lines of the frames that are not in tnp or a library of its, when ``error`` was raised."""
-    found = []
+    found: list[tuple[str, int]] = []
+    if isinstance(error, OfTracing) and error.lines:
+        return [*error.lines]
     traceback = error.__traceback__
     while traceback is not None:
         name = traceback.tb_frame.f_code.co_filename

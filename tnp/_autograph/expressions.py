@@ -16,7 +16,7 @@ import numpy as np
 from backend_torch.graphs import control_flow as backend
 from backend_torch.graphs import symbolic
 from tnp._array.numbers import number_of
-from tnp._autograph import statements
+from tnp._autograph import effects, statements
 from tnp._autograph.values import Part, as_forms, common, predicate, traced
 from tnp._core.base import ndarray
 from tnp._ufunc import table
@@ -184,7 +184,9 @@ def _rounded(function: Any, ufunc: Any) -> Any:
 
 def print_(*values: Any, **options: Any) -> None:
     """``print``, which prints nothing if a value has no text yet: Python prints it when the graph is cut there."""
-    print(*[str(value) for value in values], **options)
+    texts = [str(value) for value in values]
+    if not effects.state.is_search:
+        print(*texts, **options)
 
 
 BUILTINS: dict[Any, Any] = {

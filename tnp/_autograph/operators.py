@@ -9,7 +9,7 @@ import sys
 import types
 from typing import Any
 
-from tnp._autograph import conversion, expressions, iteration, windows
+from tnp._autograph import conversion, effects, expressions, iteration, windows
 from tnp._autograph.expressions import and_ as and_
 from tnp._autograph.expressions import assert_ as assert_
 from tnp._autograph.expressions import choose as choose
@@ -56,6 +56,7 @@ def converted(function: Any) -> Any:
 
 def callee(function: Any) -> Any:
     """Return what a converted function calls instead of ``function``: its converted version, if it is the user's."""
+    function = effects.called(function)
     kind = type(function)
     if kind is types.FunctionType:
         called(function)

@@ -19,7 +19,7 @@ from backend_torch.graphs import control_flow as backend
 from backend_torch.kernels import value_checks
 from backend_torch.tensors import trace_state
 from tnp._array.numbers import ANY, largest_of, number_of
-from tnp._autograph import iteration
+from tnp._autograph import effects, iteration
 from tnp._autograph.jumps import RESULT
 from tnp._autograph.places import MISSING, Place
 from tnp._autograph.values import (
@@ -511,7 +511,7 @@ def _staged_while(first: Any, test: Block, body: Block, variables: _Variables) -
 
 def for_(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines: Any) -> None:
     """``for item in items: body(item)``; the loop ends early if there is a ``test`` and it becomes false."""
-    source = iteration.source(items)
+    source = iteration.source(effects.iterated(items))
     if source is None:
         _python_for(items, test, body, get, put, lines)
         return

@@ -10,6 +10,7 @@ import copy
 import copyreg
 import functools
 import math
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from typing import Any
@@ -145,6 +146,8 @@ class Result:
 
     def _assign(self, place: Place, value: Any) -> None:
         """Repeat an assignment of the function."""
+        if isinstance(place.holder, ndarray):
+            _ = self._outside  # which tells where it is
         target = place.expression(self._object)
         if value is MISSING:
             self.text.lines.append(f"del {target}")
@@ -472,12 +475,12 @@ class _Reading(_Text):
             self._unless(f"{other_kind} or {name} != {self.constant(kind(value))}")
         elif inner is None:
             self._unless(f"{name} is not {known}")
-            if isinstance(value, (list, dict)):
+            if isinstance(value, (list, dict, deque)):
                 self._unless(f"not {self.constant(unchanged)}({name}, {self.constant(items_of(value))})")
         else:
             if id(value) in self._state.pinned:
                 self._unless(f"{name} is not {known}")
-            elif isinstance(value, dict):
+            if isinstance(value, dict):
                 self._unless(f"{other_kind} or tuple({name}) != {self.constant(tuple(value))}")
             else:
                 is_sequence = kind is tuple or kind is list

@@ -31,7 +31,7 @@ from backend_torch.graphs.checking import EagerCheckError as EagerCheckError
 from backend_torch.tensors import devices, memory, trace_state
 from backend_torch.tensors.trace_state import TracedValueError as TracedValueError
 from backend_torch.torch_private import dynamo, messages
-from tnp._autograph import conversion, windows
+from tnp._autograph import conversion, effects, windows
 from tnp._autograph.operators import converted
 from tnp._compile import call_codegen, explanation, pieces, progress, saving, shutdown
 from tnp._compile.costs import Cost, Profile
@@ -193,6 +193,7 @@ class _Signatures:
         ] = {}  # of the numbers in arguments, those that Python needs, by structure
         self._last: dict[str, str] = {}
         self._told = False
+        self._told_of_notes = False
         self.parts: Any = None  # of arrays over several processes
         self.call: Any = self.any_call
 
@@ -214,7 +215,7 @@ class _Signatures:
             error = cut.error
         cutting = self.cutting or pieces.Cutting(self.name, self._of_part)
         if not cutting.note(error):
-            if not isinstance(error, TracedValueError):
+            if not isinstance(error, trace_state.OfTracing):
                 raise error
             cutting.note_whole(self.source, error)
         self.cutting = cutting
@@ -690,15 +691,49 @@ class _Signatures:
             results, run = self._runner(call, arrays, outer, outside)
             with self._restored_where_cut(outer):
                 graph, only = self._graph(run, tensors, fixed, shapes)
+                self._check_effects(outer, functools.partial(self._graph, run, tensors, fixed, shapes))
             still = outer.among(call.given, call[:2])
             if still.keys() == outside.keys():
                 break
             outside = still  # others are in lists that the function itself extends, which later calls do not compare
             outer.restore()
+        outer.forget()
         executable = compiling.Executable(graph, **self.options, falls_back=not shapes)
         entry = _Entry(executable, call.args, call.kwargs, results[-1], outer, only)
         entry.shapes = list(shapes)
         return entry
+
+    def _check_effects(self, outer: OuterState, trace: Callable[[], Any]) -> None:
+        """Raise `EffectError` if the trace changed what no graph can; warn once of what it has noted outside."""
+        changed = list(outer.unrepeated())
+        changed = [each for each in changed if not each[2]] or ([] if self._told_of_notes else changed)
+        if not changed:
+            return
+        (container, _, is_note), *_ = changed
+        name = outer.name_of(container)
+
+        def has_changed() -> bool:
+            return any(each is container for each, _, _ in outer.unrepeated())
+
+        outer.restore()
+        lines = effects.lines_of_change(trace, has_changed)
+        file, line = lines[-1] if lines else trace_state.user_line().rsplit(":", 1)
+        if not is_note:
+            outer.restore()
+            error = effects.EffectError(
+                f"{file}:{line}: {name} is changed, but Python runs only while a compiled function is traced: return "
+                "the new values, write them into an array (a[...] = b), or leave this part outside tnp.compile"
+            ).because(f"{name} is changed, which a graph can't do")
+            error.lines = tuple(lines)
+            raise error
+        self._told_of_notes = True
+        warnings.warn_explicit(
+            f"tnp.compile: {self.name} adds to {name} at {file}:{line} while it is traced, and not at later calls. "
+            "Return what each call has to add; fn.cache_info() counts traces",
+            RuntimeWarning,
+            file,
+            int(line),
+        )
 
     @contextlib.contextmanager
     def _restored_where_cut(self, outer: OuterState) -> Iterator[None]:
@@ -750,7 +785,7 @@ class _Signatures:
             before = [each for name, each in own.items() if name not in found]
             outer.note()
             changes: list[Any] = []
-            with traced_numbers.traced(inside, outer.asks_types):
+            with traced_numbers.traced(inside, outer.asks_types), effects.watched(outer.outside):
                 try:
                     function = self.traced_function if trace_state.is_tracing() else self.function
                     result = function(*given[0], **given[1])
@@ -913,8 +948,8 @@ def compile(
     Warns
     -----
     RuntimeWarning
-        Once for each statement where the graph is cut; once, if the function is traced again and again; and once if
-        there is no C++ compiler or the graph can't be
+        Once for each statement where the graph is cut; once, if the function adds to a container from outside while it
+        is traced; once, if it is traced again and again; and once if there is no C++ compiler or the graph can't be
         compiled: the traced operations then run one by one.
 
     Notes
@@ -931,8 +966,11 @@ def compile(
     What the function reads outside of its arguments, by the names in its code and in that of functions it can reach
     (attributes, globals, closures' variables, entries of lists and dictionaries), is compared at each call: another
     array of the same signature is taken, another value of another kind is another trace. Assignments to such places,
-    and to containers among the arguments, happen at each call. What is appended to a list from outside, new static
-    entries of a dictionary and new attributes of a SimpleNamespace are notes of the trace.
+    and to containers among the arguments, happen at each call. The graph is cut where a list, set, deque or NumPy array
+    from outside changes otherwise (``losses.append(loss)``, ``stack.pop()``), an iterator from outside is advanced, or
+    a clock, Python's ``random`` or NumPy's own generators are read. Static values that a container from outside gains
+    (``shapes.append(x.shape)``) and new static entries of a dictionary are
+    notes of the trace: later calls don't add them. The first such note of a container warns.
 
     Inside another compiled function or a transform, the function runs as if it weren't compiled. Gradients flow
     through.

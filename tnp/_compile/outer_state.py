@@ -6,6 +6,7 @@ The places are found before the trace, in the names in the code of the function 
 
 from __future__ import annotations
 
+import collections
 import dis
 import functools
 import operator
@@ -23,6 +24,7 @@ from tnp._array.readonly import readonly
 from tnp._autograph.conversion import installed
 from tnp._autograph.places import MISSING, Place
 from tnp._core.base import SCALARS
+from tnp._core.readonly_views import set_writeable
 from tnp._transforms import pytree
 from tnp._transforms.registered_pytrees import registered
 from tnp._transforms.traced_numbers import Number
@@ -35,6 +37,8 @@ _OPAQUE = {"tnp", "backend_torch", "numpy", "builtins"}  # packages whose object
 _LIBRARIES = _OPAQUE | {"torch"} | sys.stdlib_module_names
 _PLAIN = (type(None), bool, int, str, bytes)
 OPEN = (ndarray, *SCALARS, readonly)
+_SEQUENCES = (list, collections.deque, bytearray)
+_LARGE = 2**27  # bytes: what NumPy writes to a larger array of its own while tracing is not noticed
 
 
 class _Search:
@@ -48,12 +52,12 @@ class _Search:
         self.names: set[str] = set()
         self.asked: set[str] = set()  # the names that hasattr and getattr may be given
         self.asks_types = False  # whether code names ``type``
-        self._seen: dict[int, Any] = {}
+        self.seen: dict[int, Any] = {}
         self._visit(function)
         for root in roots:
             self._visit(root)
         size = -1
-        while size != (size := len(self.names) + len(self.asked) + len(self._seen)):
+        while size != (size := len(self.names) + len(self.asked) + len(self.seen)):
             for instance in list(self.instances.values()):
                 self._attributes(instance)
 
@@ -65,9 +69,11 @@ class _Search:
         return root not in _LIBRARIES and not file.startswith(installed())
 
     def _visit(self, value: Any) -> None:
-        if issubclass(type(value), _PLAIN) or type(value) is float or id(value) in self._seen or pytree.is_array(value):
+        if issubclass(type(value), _PLAIN) or type(value) is float or id(value) in self.seen:
             return
-        self._seen[id(value)] = value
+        self.seen[id(value)] = value
+        if pytree.is_array(value):
+            return
         if isinstance(value, types.FunctionType):
             self._function(value)
         elif isinstance(value, types.MethodType):
@@ -79,7 +85,7 @@ class _Search:
         elif isinstance(value, (property, staticmethod, classmethod, functools.cached_property)):
             for name in ("fget", "fset", "__func__", "func"):
                 self._visit(getattr(value, name, None))
-        elif isinstance(value, (list, tuple, set, frozenset, dict)):
+        elif isinstance(value, (list, tuple, set, frozenset, dict, collections.deque)):
             if len(value) <= _MANY:
                 for item in value.values() if isinstance(value, dict) else value:
                     self._visit(item)
@@ -115,6 +121,7 @@ class _Search:
                 self._add(place)
         if not ours:
             return
+        self.instances[id(function)] = function
         for name in self._read(function.__code__):
             if name in function.__globals__:
                 self._add(Place("item", function.__globals__, name))
@@ -234,6 +241,8 @@ class OuterState:
         Whether its code asks for the type of something.
     pinned : dict
         The containers that the function wrote to, by identifier: another container there needs another trace.
+    outside : dict
+        The objects that it can reach, by identifier, until the trace is over.
     """
 
     def __init__(self, function: Any, arguments: Any, lists: bool = True) -> None:
@@ -247,6 +256,7 @@ class OuterState:
         self._lists = lists
         self.grown: dict[int, Any] = {}
         self.pinned: dict[int, Any] = {}
+        self.outside = found.seen
         self.note()
 
     def note(self) -> None:
@@ -254,7 +264,8 @@ class OuterState:
         self._keep()
         self._dictionaries = [(each, dict(getattr(each, "__dict__", {}))) for each in self._instances]
         self._contents: dict[int, tuple[Any, Any]] = {}
-        for value in self.values:
+        self._others: dict[int, tuple[Any, Any]] = {}
+        for value in [*self.outside.values(), *self.values]:
             self._copy(value)
         for _, own in self._dictionaries:
             for value in own.values():
@@ -268,9 +279,16 @@ class OuterState:
         self._identities = repeats([*self._arguments, *map(id, found)])
 
     def _copy(self, value: Any) -> None:
-        """Keep the items of a container, and of the containers in it."""
+        """Keep the items of a container, and of the containers in it; of an array, what is not in its memory."""
+        if isinstance(value, (set, *_SEQUENCES)) and type(value) is not list:
+            self._others[id(value)] = value, set(value) if isinstance(value, set) else list(value)
+        elif type(value) is np.ndarray and value.nbytes <= _LARGE:
+            self._others[id(value)] = value, value.copy()
+            self._others[id(value)][1].flags.writeable = value.flags.writeable
+        elif isinstance(value, ndarray) and type(value) not in SCALARS:
+            self._others[id(value)] = value, (value.tensor, value.flags.writeable)
         inner = children(value)
-        if (inner is None and not isinstance(value, (list, dict))) or id(value) in self._contents:
+        if (inner is None and type(value) is not list and not isinstance(value, dict)) or id(value) in self._contents:
             return
         if type(value) is list:
             self._contents[id(value)] = value, list(value)
@@ -308,7 +326,9 @@ class OuterState:
         inner = None if is_static_array(value) else children(value)
         if inner is None:
             return (
-                (_Same(value), tuple(map(_Same, items_of(value)))) if isinstance(value, (list, dict)) else _Same(value)
+                (_Same(value), tuple(map(_Same, items_of(value))))
+                if isinstance(value, (list, dict, collections.deque))
+                else _Same(value)
             )
         keys = tuple(value) if isinstance(value, dict) else None
         pin = _Same(value) if id(value) in self.pinned else None
@@ -369,8 +389,7 @@ class OuterState:
 
         for instance, before in self._dictionaries:
             own = getattr(instance, "__dict__", {})
-            bag = type(instance) is types.SimpleNamespace  # what is new in it is a note of the trace
-            for name in before if bag else {**before, **own}:
+            for name in {**before, **own}:
                 note(Place("attribute", instance, name), before.get(name, MISSING), own.get(name, MISSING))
         owned = {id(getattr(instance, "__dict__", None)) for instance, _ in self._dictionaries}
         for place, value in zip(self.places, self.values, strict=True):
@@ -380,9 +399,31 @@ class OuterState:
             for place, before, now in differences(container, content):
                 self.pinned[id(container)] = container
                 note(place, before, now)
-            if len(container) != len(content) if type(container) is list else _has_notes(container, content):
-                self.grown[id(container)] = container
+        for container, content in self._others.values():
+            if isinstance(container, ndarray):
+                note(Place("attribute", container, "tensor"), content[0], container.tensor)
+                note(_Writeable("attribute", container, "writeable"), content[1], container.flags.writeable)
+        self.grown |= {id(container): container for container, _, _ in self.unrepeated()}
         return list(found.values())
+
+    def unrepeated(self) -> Iterator[tuple[Any, Any, bool]]:
+        """Yield the containers that have changed as a graph can't repeat, what they held, and whether they have only
+        gained static items: notes of the trace.
+        """
+        for container, content in [*self._contents.values(), *self._others.values()]:
+            if (is_note := _is_note(container, content)) is not None:
+                yield container, content, is_note
+
+    def name_of(self, container: Any) -> str:
+        """Return what a message calls a container."""
+        kind = "a NumPy array" if type(container) is np.ndarray else f"a {type(container).__name__}"
+        place = next((str(place) for place in self.places if place.get() is container), "")
+        return f"{place} ({kind} from outside)" if place else f"{kind} from outside"
+
+    def forget(self) -> None:
+        """Let go of what is of use in the trace alone."""
+        self.outside = {}
+        self._contents, self._others, self._dictionaries = {}, {}, []
 
     def undo(self, changes: list[tuple[Place, Any, Any]]) -> None:
         """Put the old values back: those assigned while tracing hold arrays of the trace."""
@@ -392,12 +433,15 @@ class OuterState:
 
     def restore(self) -> None:
         """Put back what containers held when the trace began, which has failed."""
-        for container, content in self._contents.values():
-            if type(container) is list and len(container) != len(content):
-                container[:] = content
-            elif isinstance(container, dict) and container.keys() != content.keys():
+        for container, content, _ in list(self.unrepeated()):
+            if isinstance(container, np.ndarray):
+                container.dtype, container.shape = content.dtype, content.shape  # type: ignore[misc]
+                container.flags.writeable = True
+                container[...] = content
+                container.flags.writeable = content.flags.writeable
+            else:
                 container.clear()
-                container.update(content)
+                (container.extend if isinstance(container, _SEQUENCES) else container.update)(content)
 
     def captured(self, captures: list[Tensor]) -> dict[int, int]:
         """Return, for each capture found in a place, its number in :meth:`arrays`."""
@@ -470,11 +514,33 @@ def differences(container: Any, before: Any, is_given: bool = False) -> list[tup
     return found
 
 
-def _has_notes(container: Any, before: Any) -> bool:
-    """Whether a dictionary has new static entries."""
-    return isinstance(container, dict) and any(
-        key not in before and not holds_traced(value) for key, value in container.items()
-    )
+class _Writeable(Place):
+    """Whether an array is writeable."""
+
+    __slots__ = ()
+
+    def put(self, value: Any) -> None:
+        set_writeable(self.holder, value)
+
+    def expression(self, constant: Callable[[Any], str]) -> str:
+        return f"{constant(self.holder)}.flags.writeable"
+
+
+def _is_note(container: Any, before: Any) -> bool | None:
+    """Whether a container has gained static items alone; None if it has not changed, or as a graph can repeat."""
+    if isinstance(container, np.ndarray):
+        is_same = container.dtype == before.dtype and container.flags.writeable == before.flags.writeable
+        return None if is_same and np.array_equal(container, before, equal_nan=before.dtype.kind in "fc") else False
+    if isinstance(container, dict):
+        new = [value for key, value in container.items() if key not in before]
+        return True if any(not holds_traced(value) for value in new) else None
+    if isinstance(container, set):
+        return None if container == before else container >= before
+    if not isinstance(container, _SEQUENCES) or (type(container) is list and len(container) == len(before)):
+        return None
+    is_longer = all(map(operator.is_, container, before)) and len(container) >= len(before)
+    new = [*container][len(before) :]
+    return (is_longer and not any(map(holds_traced, new))) if new or not is_longer else None
 
 
 def _state(tree: Any) -> dict[str, Any]:
@@ -510,4 +576,5 @@ def containers(tree: Any, text: str) -> Iterator[tuple[Any, Any, str]]:
 def holds_traced(tree: Any) -> bool:
     """Whether a tree holds an array of a trace."""
     leaves = [leaf for _, leaf in pytree.named(tree, "")]
-    return any(compiling.is_fake(leaf.tensor if isinstance(leaf, ndarray) else leaf) for leaf in leaves)
+    tensors = [leaf.tensor if isinstance(leaf, ndarray) else leaf for leaf in leaves]
+    return any(compiling.is_fake(each) or (memory.is_tensor(each) and compiling.is_escaped(each)) for each in tensors)

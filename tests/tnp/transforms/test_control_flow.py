@@ -207,7 +207,7 @@ def test_a_body_is_traced_once(steps: int) -> None:
     runs = []
 
     def body(i: Any, v: Any) -> Any:
-        runs.append(i)
+        runs.append(1)
         return v + 1
 
     assert np.compile(lambda x: np.fori_loop(0, steps, body, x))(arange(2)).tolist() == [steps, steps + 1]

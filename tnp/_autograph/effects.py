@@ -1,0 +1,139 @@
+"""What a graph can't repeat: other values of clocks and generators, and changes of containers from outside.
+
+Layer: owns which calls read such values, and the search for the line of a change. Which containers a function reaches
+is `tnp._compile.outer_state`'s.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import io
+import random
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from backend_torch.tensors import trace_state
+from tnp._autograph.conversion import installed
+
+_MODULES = frozenset({"time", "posix", "nt", "uuid", "secrets"})  # whose functions read the clock or the system
+_BUILTINS = frozenset({"input", "open", "breakpoint"})
+_GENERATORS = (random.Random, np.random.RandomState, np.random.Generator, np.random.BitGenerator)
+_HIDDEN = frozenset({id(random.random.__self__), id(np.random.rand.__self__)})  # type: ignore[attr-defined]
+_UNSEEDED = (random.Random, np.random.RandomState, np.random.default_rng)
+
+
+class EffectError(trace_state.OfTracing, NotImplementedError):
+    """A statement reads or changes what a graph can't."""
+
+
+class _State(threading.local):
+    outside: dict[int, Any] | None = None  # what existed before the trace, by identifier
+    is_search = False
+
+
+state = _State()
+
+
+@contextlib.contextmanager
+def watched(outside: dict[int, Any]) -> Iterator[None]:
+    """A scope in which a function is traced that can reach these objects."""
+    before, state.outside = state.outside, outside
+    try:
+        yield
+    finally:
+        state.outside = before
+
+
+def called(function: Any) -> Any:
+    """Return what a function does that the program is about to call; `EffectError` if it does it at each call anew."""
+    if state.outside is None or not trace_state.is_tracing():
+        return function
+    owner = getattr(function, "__self__", None)
+    name = getattr(function, "__name__", "")
+    module = getattr(function, "__module__", None)
+    if issubclass(type(owner), _GENERATORS) and (id(owner) in state.outside or id(owner) in _HIDDEN):
+        raise _read(f"{name} draws from a generator outside of the function")
+    if isinstance(owner, io.IOBase) and id(owner) in state.outside and owner not in (sys.stdout, sys.stderr):
+        raise _read(f"{name} reads or writes a file")
+    is_date = isinstance(owner, type) and issubclass(owner, datetime.date) and name in ("now", "today", "utcnow")
+    if is_date or module in _MODULES or (module in ("builtins", "io", "_io") and name in _BUILTINS):
+        raise _read(f"{name} does something else at each call")
+    if function is next:
+        return _next
+    return _seeded(function) if any(function is each for each in _UNSEEDED) else function
+
+
+def _seeded(function: Any) -> Any:
+    def make(*args: Any, **kwargs: Any) -> Any:
+        if all(value is None for value in (*args, *kwargs.values())):
+            raise _read(f"{function.__name__} makes a generator without a seed")
+        return function(*args, **kwargs)
+
+    return make
+
+
+def _next(iterator: Any, *default: Any) -> Any:
+    return next(iterated(iterator), *default)
+
+
+def iterated(items: Any) -> Any:
+    """Return what the program is about to iterate over; raise `EffectError` for an iterator from outside."""
+    if state.outside is not None and id(items) in state.outside and trace_state.is_tracing():
+        advance = getattr(type(items), "__next__", None)
+        if advance is not None and not isinstance(advance, types.FunctionType):
+            raise _read(f"it advances an iterator from outside of the function ({type(items).__name__})")
+    return items
+
+
+def _read(what: str) -> EffectError:
+    return EffectError(
+        f"{trace_state.user_line()}: {what}, but Python runs only while a compiled function is traced: pass the value "
+        "as an argument, or leave this part outside tnp.compile"
+    ).because(f"{what}, which a graph can't")
+
+
+def lines_of_change(run: Callable[[], Any], has_changed: Callable[[], bool]) -> list[tuple[str, int]]:
+    """Run a function again; return the files and lines of the program's statements, the outermost first, that were
+    running when something changed; an empty list if none is found.
+    """
+    found: list[tuple[str, int]] = []
+    last: list[tuple[str, int]] = []
+
+    def stack(frame: types.FrameType | None) -> list[tuple[str, int]]:
+        lines = []
+        while frame is not None:
+            if is_ours(frame.f_code.co_filename):
+                lines.append((frame.f_code.co_filename, frame.f_lineno))
+            frame = frame.f_back
+        return lines[::-1]
+
+    def is_ours(name: str) -> bool:
+        return not trace_state.is_own(name) and not name.startswith(installed())
+
+    def line(frame: types.FrameType, event: str, _: Any) -> Any:
+        if not found and last and has_changed():
+            found.extend(last)
+        last[:] = stack(frame.f_back if event == "return" else frame)
+        return None if found else line
+
+    def call(frame: types.FrameType, event: str, _: Any) -> Any:
+        return line(frame, event, None) if not found and is_ours(frame.f_code.co_filename) else None
+
+    around = sys.gettrace()
+    depth = len(stack(sys._getframe()))
+    state.is_search = True
+    sys.settrace(call)
+    try:
+        run()
+    finally:
+        sys.settrace(around)
+        state.is_search = False
+    if not found and has_changed():
+        found = last
+    return found[depth:]
