@@ -188,6 +188,27 @@ def traced(function: Callable[[Tensors], Tensors], examples: Sequence[Tensor]) -
         return Traced(compiling.subgraph(function, _operands(examples), writes=written), written)
 
 
+def with_results(branch: Traced, numbers: Sequence[int]) -> Traced:
+    """Return the traced body of a branch with these of its results alone; others are no longer computed."""
+    module, outer = branch.graph
+    output = module.graph.output_node()
+    nodes = list(output.args[0])  # type: ignore[arg-type]
+    count = len(nodes) - len(branch.written)
+    results = [*[nodes[number] for number in numbers], *nodes[count:]]
+    output.args = (tuple(results),)
+    for node in set(nodes[:count]):
+        if node.op == "call_function" and not node.users:
+            module.graph.erase_node(node)
+    kept: Tensors = []
+    for node, tensor in zip(module.graph.find_nodes(op="placeholder"), outer, strict=True):
+        if node.users:
+            kept.append(tensor)
+        else:
+            module.graph.erase_node(node)
+    module.recompile()
+    return Traced((module, kept), branch.written)
+
+
 def branched(predicate: Tensor, true: Traced, false: Traced) -> Tensors:
     """Return the results of one of two matching branches, and do its writes to tensors from outside."""
     written = list({id(tensor): tensor for tensor in [*true.written, *false.written]}.values())

@@ -37,7 +37,7 @@ from tnp._autograph.values import (
     predicate,
     python_type,
 )
-from tnp._core.base import ndarray, wrap
+from tnp._core.base import SCALARS, ndarray, wrap
 from tnp._core.mask_selection import Selection
 from tnp._core.strided_views import Left, Source, follow_writes, is_whole
 from tnp._transforms.control_flow import source_of
@@ -250,6 +250,28 @@ Key = tuple[str, int, int]
 """A variable, the number of an array in it, and the number of one of the arrays whose memory that may share."""
 
 
+class _Branch(NamedTuple):
+    """A branch that has been traced, whatever the other one changes."""
+
+    traced: backend.Traced
+    parts: dict[str, Part] | None
+    """The variables that it results in; None if it ends with a ``raise``."""
+    results: list[tuple[str, list[Form]]]
+    """The variables of its results: these, and others that it leaves as they are."""
+
+    def chosen(self, wanted: Forms) -> backend.Traced | None:
+        """Return the branch with these variables as results; None if it has to be traced again for them."""
+        numbers: dict[str, range] = {}
+        count = 0
+        for name, forms in self.results:
+            if [each[:3] for each in forms] == [each[:3] for each in wanted.get(name, ())]:
+                numbers[name] = range(count, count + len(forms))
+            count += len(forms)
+        if numbers.keys() != wanted.keys():
+            return None
+        return backend.with_results(self.traced, [each for name in wanted for each in numbers[name]] or [count])
+
+
 class _Block(NamedTuple):
     """A traced block, for what its results may share memory with."""
 
@@ -264,17 +286,19 @@ class _Block(NamedTuple):
 def _branch(condition: Tensor, body: Block, orelse: Block, variables: _Variables) -> None:
     line = trace_state.user_line()
     before = variables.get()
-    first, one = _one_branch(body, variables, before)
-    forms = _forms(one)
-    second, two = _one_branch(orelse, variables, before, forms)
-    second_forms = _forms(two)
+    traced = [_one_branch(body, variables, before)]
+    traced.append(_one_branch(orelse, variables, before, _forms(traced[0].parts)))
+    one, two = [each.parts for each in traced]
     values, wanted, others = _merged(before, one, two, line, variables)
     for parts in [each for each in (one, two) if each is not None]:
         parts.update({name: Part(before[name]) for name in wanted if name not in parts})
     ones, twos = _conditions(one, wanted), _conditions(two, wanted)
-    if ones or twos or wanted != forms or wanted != second_forms:
-        first, _ = _one_branch(body, variables, before, wanted, values, [*ones, *[None] * len(twos)])
-        second, _ = _one_branch(orelse, variables, before, wanted, values, [*[None] * len(ones), *twos])
+    keys: list[list[Key | None]] = [[*ones, *[None] * len(twos)], [*[None] * len(ones), *twos]]
+    fitting = [None if ones or twos else each.chosen(wanted) for each in traced]
+    first, second = [
+        fits or _one_branch(block, variables, before, wanted, values, own).traced
+        for fits, block, own in zip(fitting, (body, orelse), keys, strict=True)
+    ]
     results = backend.branched(condition, first, second)
     flags = results[sum(map(len, wanted.values())) :]
     blocks = [
@@ -360,14 +384,16 @@ def _one_branch(
     forms: Forms | None = None,
     like: dict[str, Part] | None = None,
     flags: Sequence[Key | None] = (),
-) -> tuple[backend.Traced, dict[str, Part] | None]:
-    """Trace a branch. Return it and the variables that it results in: those in ``forms`` and those that it changes.
+) -> _Branch:
+    """Trace a branch, with the variables in ``forms`` and those that it changes as results.
 
     With ``like``, its results are the variables in ``forms`` alone, in the forms of these values, and after them the
-    conditions at ``flags``. The variables are None if the branch ends with a ``raise``.
+    conditions at ``flags``. Without it, variables that it leaves as they are follow, as the other branch may change
+    them; so a branch in branches is not traced once more for each of these.
     """
     forms = forms or {}
     parts: dict[str, Part] = {}
+    results: list[tuple[str, list[Form]]] = []
     raises = False
 
     def run(_: list[Tensor]) -> list[Tensor]:
@@ -381,16 +407,25 @@ def _one_branch(
         changed = [name for name in variables.lines if like is None and not is_same(before[name], after[name])]
         parts.update({name: Part(after[name]) for name in dict.fromkeys([*forms, *changed])})
         if like is None:
-            found = [tensor for part in parts.values() for tensor in part.tensors]
-        else:
-            found = [tensor for name, form in forms.items() for tensor in _formed(parts[name], like[name], form)]
+            others = {
+                name: Part(after[name]) for name in variables.lines if name not in parts and _is_plain(after[name])
+            }
+            results[:] = [(name, part.forms) for name, part in {**parts, **others}.items()]
+            found = [tensor for part in (*parts.values(), *others.values()) for tensor in part.tensors]
+            return [*found, backend.number(0)]  # a result keeps a branch that only prints from being dead code
+        found = [tensor for name, form in forms.items() for tensor in _formed(parts[name], like[name], form)]
         arrays = {name: part.shares for name, part in parts.items()}  # now: this may add operations to the trace
         for key in flags:
             found.append(arrays[key[0]][key[1]][key[2]][2] if key else backend.number(False))
-        return found or [backend.number(0)]  # a result keeps a branch that only prints from being dead code
+        return found or [backend.number(0)]
 
     traced = backend.traced(run, [])
-    return traced, None if raises else parts
+    return _Branch(traced, None if raises else parts, results)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a variable holds an array or a number that is no view which only the graph knows."""
+    return type(value) is ndarray or type(value) in SCALARS or python_type(value) is not None
 
 
 def _formed(part: Part, like: Part, forms: list[Form]) -> list[Tensor]:

@@ -302,3 +302,23 @@ def test_an_inner_loop_is_traced_few_times(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(compiling, "subgraph", lambda *args, **kwargs: graphs.append(0) or traced(*args, **kwargs))
     assert_like_numpy(nested, X)
     assert len(graphs) <= 16  # 26 if each loop found anew what it carries, whenever the loop around it is traced
+
+
+def left_early(x: Any) -> Any:
+    total = 0.0
+    for row in range(2):
+        for column in range(3):
+            if x[row, column] < 0:
+                continue
+            if x[row, column] > 2:
+                break
+            total = total + x[row, column]
+    return (total,)
+
+
+def test_a_branch_in_branches_is_traced_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    traced = compiling.subgraph
+    graphs = []
+    monkeypatch.setattr(compiling, "subgraph", lambda *args, **kwargs: graphs.append(0) or traced(*args, **kwargs))
+    assert_like_numpy(left_early, numpy.arange(-2.0, 4.0).reshape(2, 3))
+    assert len(graphs) <= 32  # two for each `if`; 80 if each were traced again with the branch around it
