@@ -197,7 +197,7 @@ def with_results(branch: Traced, numbers: Sequence[int]) -> Traced:
     results = [*[nodes[number] for number in numbers], *nodes[count:]]
     output.args = (tuple(results),)
     for node in set(nodes[:count]):
-        if node.op == "call_function" and not node.users:
+        if node.target in (torch.ops.aten.clone.default, torch.ops.aten.full.default) and not node.users:
             module.graph.erase_node(node)
     kept: Tensors = []
     for node, tensor in zip(module.graph.find_nodes(op="placeholder"), outer, strict=True):

@@ -322,3 +322,22 @@ def test_a_branch_in_branches_is_traced_once(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(compiling, "subgraph", lambda *args, **kwargs: graphs.append(0) or traced(*args, **kwargs))
     assert_like_numpy(left_early, numpy.arange(-2.0, 4.0).reshape(2, 3))
     assert len(graphs) <= 32  # two for each `if`; 80 if each were traced again with the branch around it
+
+
+def test_an_attribute_that_branches_write_to() -> None:
+    filters = [Filter(0.5), Filter(0.5)]
+    arrays = [numpy.array([0.5, -1.0]), np.asarray([0.5, -1.0])]
+
+    def step(own: Filter, x: Any) -> Any:
+        if x[0] > 0:
+            own.value[0] = x[0] * x[1]
+        else:
+            own.value += x
+        return x * own.value
+
+    for own, array in zip(filters, arrays, strict=True):
+        own.value = array  # type: ignore[assignment]
+    compiled = np.compile(lambda x: step(filters[1], x), backend="eager", fullgraph=True)
+    for x in ([1.0, 2.0], [-1.0, 3.0], [-2.0, 1.0]):
+        assert_same(step(filters[0], numpy.array(x)), compiled(np.asarray(x)))
+    assert_same(*arrays)
