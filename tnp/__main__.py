@@ -19,7 +19,8 @@ from typing import Any
 
 from tnp._program import cache_command, import_hook
 
-_INNER = (__file__, import_hook.__file__, runpy.__file__, "<frozen ")
+_WATCH = os.path.join(os.path.dirname(import_hook.__file__), "hot_functions.py")
+_INNER = (__file__, import_hook.__file__, _WATCH, runpy.__file__, "<frozen ")
 
 
 class _Script(importlib.machinery.SourceFileLoader):
@@ -33,12 +34,16 @@ def parser() -> argparse.ArgumentParser:
     """The command line's options."""
     options = argparse.ArgumentParser(
         prog="python -m tnp",
-        usage="%(prog)s [--device DEVICE] [--report] (script.py | -m module) [arguments ...] | %(prog)s cache --help",
+        usage="%(prog)s [--device DEVICE] [--report] [--compile] (script.py | -m module) [arguments ...]"
+        " | %(prog)s cache --help",
         description="Run a NumPy program as it is, with tnp for NumPy in its own modules; libraries keep NumPy.",
         allow_abbrev=False,
     )
     options.add_argument("--device", help="where new arrays are made: cpu, cuda, cuda:1 ... (default: cpu)")
     options.add_argument("--report", action="store_true", help="print at exit what ran where, and the time in it")
+    options.add_argument(
+        "--compile", action="store_true", help="compile functions that take much time in many calls, where it pays"
+    )
     options.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="run a module, as python -m does")
     options.add_argument("program", nargs=argparse.REMAINDER, help="a script, or a folder or zip file with __main__.py")
     return options
@@ -66,9 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         roots = [os.getcwd()]
     if options.report:
         _watch()
-    import_hook.install(roots, options.device)
+    import_hook.install(roots, options.device, options.compile)
     try:
-        _run(name, options.module is not None)
+        _run(name, options.module is not None, options.compile)
     except BaseException:
         _hide_own_frames()
         raise
@@ -89,7 +94,7 @@ def _is_container(path: str) -> bool:
     return os.path.isdir(path) or (not path.endswith((".py", ".pyw")) and pkgutil.get_importer(path) is not None)
 
 
-def _run(name: str, is_module: bool) -> None:
+def _run(name: str, is_module: bool, compiles: bool) -> None:
     if is_module:
         runpy.run_module(name, run_name="__main__", alter_sys=True)
         return
@@ -103,10 +108,18 @@ def _run(name: str, is_module: bool) -> None:
         program, loader = importlib.util.module_from_spec(spec), spec.loader
     else:
         path = os.path.abspath(name)
-        program, loader = types.ModuleType("__main__"), _Script("__main__", path)
+        program, loader = types.ModuleType("__main__"), _loader(compiles)("__main__", path)
         program.__dict__.update(__file__=path, __builtins__=sys.modules["builtins"], __cached__=None, __loader__=loader)
     sys.modules["__main__"] = program
     loader.exec_module(program)
+
+
+def _loader(compiles: bool) -> type[importlib.machinery.SourceFileLoader]:
+    if not compiles:
+        return _Script
+    from tnp._program import hot_functions
+
+    return hot_functions.Loader
 
 
 def _hide_own_frames() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import io
+import logging
 import random
 import sys
 import threading
@@ -35,9 +36,20 @@ class EffectError(trace_state.OfTracing, NotImplementedError):
 class _State(threading.local):
     outside: dict[int, Any] | None = None  # what existed before the trace, by identifier
     is_search = False
+    is_strict = False
 
 
 state = _State()
+
+
+@contextlib.contextmanager
+def strict() -> Iterator[None]:
+    """A scope in which a trace refuses all that would happen once: to print, to log, to note in a container outside."""
+    before, state.is_strict = state.is_strict, True
+    try:
+        yield
+    finally:
+        state.is_strict = before
 
 
 @contextlib.contextmanager
@@ -59,6 +71,9 @@ def called(function: Any) -> Any:
     module = getattr(function, "__module__", None)
     if issubclass(type(owner), _GENERATORS) and (id(owner) in state.outside or id(owner) in _HIDDEN):
         raise _read(f"{name} draws from a generator outside of the function")
+    is_writing = function is print or isinstance(owner, (io.IOBase, logging.Logger)) or module == "logging"
+    if is_writing and state.is_strict:
+        raise _read(f"{name} writes")
     if isinstance(owner, io.IOBase) and id(owner) in state.outside and owner not in (sys.stdout, sys.stderr):
         raise _read(f"{name} reads or writes a file")
     is_date = isinstance(owner, type) and issubclass(owner, datetime.date) and name in ("now", "today", "utcnow")

@@ -706,7 +706,8 @@ class _Signatures:
     def _check_effects(self, outer: OuterState, trace: Callable[[], Any]) -> None:
         """Raise `EffectError` if the trace changed what no graph can; warn once of what it has noted outside."""
         changed = list(outer.unrepeated())
-        changed = [each for each in changed if not each[2]] or ([] if self._told_of_notes else changed)
+        is_told = self._told_of_notes and not effects.state.is_strict
+        changed = [each for each in changed if not each[2]] or ([] if is_told else changed)
         if not changed:
             return
         (container, _, is_note), *_ = changed
@@ -718,7 +719,7 @@ class _Signatures:
         outer.restore()
         lines = effects.lines_of_change(trace, has_changed)
         file, line = lines[-1] if lines else trace_state.user_line().rsplit(":", 1)
-        if not is_note:
+        if not is_note or effects.state.is_strict:
             outer.restore()
             error = effects.EffectError(
                 f"{file}:{line}: {name} is changed, but Python runs only while a compiled function is traced: return "

@@ -228,9 +228,11 @@ class Hook:
 # On and off.
 
 _hook: Hook | None = None
+_unwatch: Callable[[], None] | None = None
+"""Undoes that the program's functions are watched, if they are."""
 
 
-def install(roots: Sequence[str], device: str | None = None) -> None:
+def install(roots: Sequence[str], device: str | None = None, compiles: bool = False) -> None:
     """Give tnp to the modules under ``roots``, and to code without a file, wherever they import NumPy.
 
     Parameters
@@ -239,8 +241,10 @@ def install(roots: Sequence[str], device: str | None = None) -> None:
         Folders.
     device : str, optional
         Where new arrays are made.
+    compiles : bool, default False
+        Whether functions of these modules are compiled once that pays.
     """
-    global _hook
+    global _hook, _unwatch
     remove()
     if device is not None:
         set_default_device(device)
@@ -249,13 +253,20 @@ def install(roots: Sequence[str], device: str | None = None) -> None:
     interop.always_allows_host_copies = True  # libraries read arrays as NumPy's; --report counts that
     _hook = Hook(Importers(roots))
     _hook.install()
+    if compiles:
+        from tnp._program import hot_functions
+
+        _unwatch = hot_functions.install(_hook.importers.are_users)
     library_adapters.prepare()  # a notebook may have imported them already
-    _bequeath(roots, device)
+    _bequeath(roots, device, compiles)
 
 
 def remove() -> None:
     """Give NumPy to all modules again; existing imports stay."""
-    global _hook
+    global _hook, _unwatch
+    if _unwatch is not None:
+        _unwatch()
+        _unwatch = None
     if _hook is not None:
         _hook.remove()
         library_adapters.leave()
@@ -281,14 +292,14 @@ def _prepared(data: bytes, arguments: tuple[Any, ...]) -> dict[str, Any]:
 _described: Any = None
 
 
-def _bequeath(roots: Sequence[str], device: str | None) -> None:
+def _bequeath(roots: Sequence[str], device: str | None, compiles: bool) -> None:
     """Turn the drop-in on in the processes that this one starts with ``spawn`` or ``forkserver``."""
     global _described
     from multiprocessing import spawn
 
     if _described is None:
         _described = spawn.get_preparation_data
-    described, arguments = _described, ([os.path.abspath(root) for root in roots], device)
+    described, arguments = _described, ([os.path.abspath(root) for root in roots], device, compiles)
 
     def with_drop_in(name: str) -> dict[str, Any]:
         data = described(name)

@@ -145,7 +145,11 @@ class Record:
         """Print the table, beside the program's output."""
         from rich.console import Console
 
-        Console(stderr=True, width=None if sys.stderr.isatty() else 160, markup=False).print(self.table())
+        console = Console(stderr=True, width=None if sys.stderr.isatty() else 160, markup=False)
+        console.print(self.table())
+        hot_functions: Any = sys.modules.get("tnp._program.hot_functions")
+        for line in [] if hot_functions is None else hot_functions.report():
+            console.print(line, soft_wrap=True)
 
 
 def _ufunc_label(ufunc: Any, method: Callable[..., Any]) -> str:
