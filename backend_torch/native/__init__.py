@@ -35,7 +35,7 @@ HEADS = (
     *("min", "any", "all", "argmax", "argmin", "mean", "dot", "norm", "where", "roll", "concatenate", "like", "astype"),
     *("squeeze", "swapaxes", "at_least", "in_order", "ravel", "part", "nonzero", "numpy_of", "of_numpy", "by_numpy"),
     *("few_by_numpy", "write_by_numpy", "linspace", "vdot", "bincount", "item", "count_nonzero", "turned", "flatten"),
-    *("cumsum", "cumprod", "tolist"),
+    *("cumsum", "cumprod", "tolist", "std", "var"),
 )
 """The functions that have a native head."""
 

@@ -20,6 +20,7 @@
 #include <complex>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "layout.h"
@@ -722,6 +723,7 @@ PyObject* squeeze(PyObject*, PyObject* x) {
       sizes.push_back(tensor->sizes()[axis]);
       strides.push_back(tensor->strides()[axis]);
     }
+    if (static_cast<int64_t>(sizes.size()) == tensor->dim()) return Py_NewRef(x);
     return wrap_view(x, *tensor, sizes, strides, tensor->storage_offset());
   });
 }
@@ -783,12 +785,11 @@ PyObject* in_order(PyObject*, PyObject* const* args, Py_ssize_t count) {
     }
     at::Tensor made = empty(sizes, dtype);
     gather(writeable_data_of(made), dtype, data_of(*tensor), dtype, sizes, strides.data());
-    Shape order(made.strides().rbegin(), made.strides().rend());
-    PyObject* array = wrap_array(std::move(made));
-    if (!is_fortran || array == nullptr) return array;
-    PyObject* view = wrap_view(array, *plain_tensor(array), tensor->sizes(), order, 0);
-    Py_DECREF(array);
-    return view;
+    if (is_fortran) {
+      Shape order(made.strides().rbegin(), made.strides().rend());
+      made.unsafeGetTensorImpl()->set_sizes_and_strides(tensor->sizes(), order);
+    }
+    return wrap_array(std::move(made));
   });
 }
 
@@ -1013,6 +1014,139 @@ PyObject* by_kernel(const at::Tensor& tensor, at::OptionalIntArrayRef axes, bool
   }
 }
 
+// Sums in NumPy's order of additions, for the same last bits: pairwise along lines, one row after the other otherwise.
+
+template <class T>
+T pairwise(const T* x, int64_t n, int64_t stride) {
+  if (n < 8) {
+    T total = -T(0);
+    for (int64_t i = 0; i < n; i++) total += x[i * stride];
+    return total;
+  }
+  if (n > 128) {
+    int64_t half = n / 2 / 8 * 8;
+    return pairwise(x, half, stride) + pairwise(x + half * stride, n - half, stride);
+  }
+  T part[8];
+  for (int k = 0; k < 8; k++) part[k] = x[k * stride];
+  int64_t i = 8;
+  for (; i + 8 <= n; i += 8)
+    for (int k = 0; k < 8; k++) part[k] += x[(i + k) * stride];
+  T total = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+  for (; i < n; i++) total += x[i * stride];
+  return total;
+}
+
+// The axis that is reduced: `n` elements `stride` apart, between axes of `outer` and `inner` elements in all.
+struct Fold {
+  int64_t outer = 1, n = 1, inner = 1, stride = 1;
+  Shape sizes;  // of the result
+};
+
+// Describe the reduction of an axis, or of all; false for a tensor whose order in memory is not C's.
+bool read_line(const at::Tensor& tensor, bool is_all, int64_t axis, bool keeps, Fold& line) {
+  int64_t dim = tensor.dim();
+  if (axis < 0) axis += dim;
+  if (!is_line(tensor, line.stride)) return false;
+  for (int64_t i = 0; i < dim; i++) {
+    int64_t size = tensor.sizes()[i];
+    bool is_reduced = is_all || i == axis;
+    (is_reduced ? line.n : i < axis ? line.outer : line.inner) *= size;
+    if (!is_reduced || keeps) line.sizes.push_back(is_reduced ? 1 : size);
+  }
+  return true;
+}
+
+template <bool IS_SUM, class T>
+void fold(const T* x, const Fold& line, T* out) {
+  for (int64_t o = 0; o < line.outer; o++, x += line.n * line.inner, out += line.inner) {
+    if (line.inner == 1 && IS_SUM) {
+      *out = T(0) + pairwise(x, line.n, line.stride);
+      continue;
+    }
+    std::fill_n(out, line.inner, T(!IS_SUM));
+    for (int64_t i = 0; i < line.n; i++)
+      for (int64_t j = 0; j < line.inner; j++) {
+        T item = x[(i * line.inner + j) * line.stride];
+        out[j] = IS_SUM ? out[j] + item : out[j] * item;
+      }
+  }
+}
+
+// Call `write(out)` on the memory of a result, an array or a scalar.
+template <class T, class Write>
+PyObject* wrap_folded(const Fold& line, Write&& write) {
+  constexpr int8_t DTYPE = sizeof(T) == 8 ? F64 : F32;
+  if (line.sizes.empty()) {
+    T value;
+    write(&value);
+    return wrap_scalar(reinterpret_cast<const char*>(&value), DTYPE);
+  }
+  at::Tensor made = empty(line.sizes, DTYPE);
+  write(reinterpret_cast<T*>(writeable_data_of(made)));
+  return wrap_array(std::move(made));
+}
+
+template <int KIND, class T>
+PyObject* fold_floats(const at::Tensor& tensor, const Fold& line) {
+  return wrap_folded<T>(line, [&](T* out) {
+    fold<KIND != PROD>(reinterpret_cast<const T*>(data_of(tensor)), line, out);
+    if (KIND == MEAN)
+      for (int64_t i = 0; i < line.outer * line.inner; i++) out[i] /= T(line.n);
+  });
+}
+
+// The variance or its root, of elements of class S computed in T.
+template <bool IS_ROOT, class T, class S>
+PyObject* spread_floats(const S* x, int64_t count, Fold& line, int64_t ddof) {
+  auto deviations = std::make_unique<T[]>(count + line.outer * line.inner);
+  T* means = deviations.get() + count;
+  for (int64_t i = 0; i < count; i++) deviations[i] = static_cast<T>(x[i * line.stride]);
+  line.stride = 1;
+  fold<true>(deviations.get(), line, means);
+  T* each = deviations.get();
+  for (int64_t o = 0; o < line.outer; o++)
+    for (int64_t i = 0; i < line.n; i++)
+      for (int64_t j = 0; j < line.inner; j++, each++) {
+        T deviation = *each - means[o * line.inner + j] / T(line.n);
+        *each = deviation * deviation;
+      }
+  return wrap_folded<T>(line, [&](T* out) {
+    fold<true>(deviations.get(), line, out);
+    for (int64_t i = 0; i < line.outer * line.inner; i++) {
+      out[i] /= T(line.n - ddof);
+      if (IS_ROOT) out[i] = std::sqrt(out[i]);
+    }
+  });
+}
+
+// var(x, axis, ddof, keepdims) and std, of integers too.
+template <bool IS_ROOT>
+PyObject* spread(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = count == 4 && PyBool_Check(args[3]) && is_quiet() ? array_tensor(args[0]) : nullptr;
+    if (tensor == nullptr || tensor->numel() == 0 || tensor->numel() >= LARGE || tensor->dim() == 0) return nullptr;
+    int64_t axis = 0, ddof;
+    if (args[1] != Py_None && !read_axis(args[1], tensor->dim(), axis)) return nullptr;
+    int overflow = 0;
+    if (!PyLong_CheckExact(args[2])) return nullptr;
+    ddof = PyLong_AsLongLongAndOverflow(args[2], &overflow);
+    Fold line;
+    if (overflow || !read_line(*tensor, args[1] == Py_None, axis, args[3] == Py_True, line)) return nullptr;
+    if (ddof < 0 || ddof >= line.n) return nullptr;
+    int64_t n = tensor->numel();
+    const char* data = data_of(*tensor);
+    return visit(dtype_of(*tensor), [&](auto zero) -> PyObject* {
+      using S = decltype(zero);
+      if constexpr (std::is_class_v<S>)
+        return nullptr;  // float16 and complex numbers
+      else
+        return spread_floats<IS_ROOT, std::conditional_t<std::is_same_v<S, float>, float, double>>(
+            reinterpret_cast<const S*>(data), n, line, ddof);
+    });
+  });
+}
+
 // sum(x, axis, dtype, out, keepdims, initial, where) and prod; mean without initial; max and min without dtype; any and
 // all without both; argmax and argmin without where too.
 template <int KIND>
@@ -1048,6 +1182,9 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
         return reduce_elements<KIND>(reinterpret_cast<const decltype(zero)*>(data), n, stride, dtype);
       });
     }
+    Fold line;
+    if ((IS_TOTAL || KIND == MEAN) && (dtype == F64 || dtype == F32) && read_line(*tensor, is_all, axis, keeps, line))
+      return dtype == F64 ? fold_floats<KIND, double>(*tensor, line) : fold_floats<KIND, float>(*tensor, line);
     at::OptionalIntArrayRef all;
     if (IS_EXTREME) all = at::IntArrayRef();  // amax and amin take no axes for all axes
     if (is_all) return by_kernel<KIND>(*tensor, all, keeps, dtype);
@@ -1309,6 +1446,8 @@ PyMethodDef FUNCTIONS[] = {
     {"tolist", tolist, METH_O, nullptr},
     TNP_FAST("reshape", reshape),
     {"transpose", transpose, METH_O, nullptr},
+    TNP_FAST("std", spread<true>),
+    TNP_FAST("var", spread<false>),
     TNP_FAST("sum", reduce<SUM>),
     TNP_FAST("cumsum", scan<true>),
     TNP_FAST("cumprod", scan<false>),

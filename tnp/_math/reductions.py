@@ -69,7 +69,8 @@ def sum(
 
     Notes
     -----
-    Floats are summed in cascade, at least as accurately as NumPy's pairwise sum, and float16 in float32.
+    Small arrays of float32 and float64 on the CPU are summed in NumPy's order, others in cascade, at least as
+    accurately, and float16 in float32.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.sum.html
 

@@ -214,8 +214,10 @@ def var(
     >>> np.var(np.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     array([1., 1.])
     """
-    if dtype is None and out is None and where is True and ddof == 0 and mean is _NoValue and correction is _NoValue:
-        if (found := _directly(_var, a, axis, keepdims, 0)) is not None:
+    if dtype is None and out is None and where is True and mean is _NoValue and correction is _NoValue:
+        if (found := heads.var(a, axis, ddof, keepdims)) is not None:
+            return found
+        if ddof == 0 and (found := _directly(_var, a, axis, keepdims, 0)) is not None:
             return found
     target = None if out is None else output_of(out)
     ddof = degrees(ddof, correction)
@@ -284,8 +286,10 @@ def std(
     >>> np.std(np.asarray([[1, 2], [3, 4]]), axis=1)
     array([0.5, 0.5])
     """
-    if dtype is None and out is None and where is True and ddof == 0 and mean is _NoValue and correction is _NoValue:
-        if (found := _directly(_std, a, axis, keepdims, 0)) is not None:
+    if dtype is None and out is None and where is True and mean is _NoValue and correction is _NoValue:
+        if (found := heads.std(a, axis, ddof, keepdims)) is not None:
+            return found
+        if ddof == 0 and (found := _directly(_std, a, axis, keepdims, 0)) is not None:
             return found
     target = None if out is None else output_of(out)
     spread = _variance(a, axis, dtype, degrees(ddof, correction), keepdims, where, mean, kernels.std, target)

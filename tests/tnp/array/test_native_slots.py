@@ -1686,3 +1686,20 @@ def test_functions_where_something_watches() -> None:
 def test_an_empty_operand_without_memory() -> None:
     x, y = tnp.zeros(0), tnp.asarray([])
     assert [(x == y).shape, (y + y).shape, (y * 2.0).shape, (2.0 * y).shape] == [(0,)] * 4
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8", "bool"])
+def test_small_sums_have_numpys_bits(dtype: str) -> None:
+    """Sums add in NumPy's order, so that programs print the same last digits."""
+    def sums(xp: Any) -> Any:
+        found = []
+        for shape in [(5,), (100,), (1000,), (7, 300), (300, 7), (4, 9, 5), (40, 2)]:
+            x = xp.asarray(numpy.random.default_rng(0).normal(3, 50, shape).astype(dtype))
+            for axis in (None, *range(-1, x.ndim)):
+                each = [f(x, axis=axis) for f in (xp.sum, xp.mean, xp.var, xp.std, xp.prod)]
+                each += [x.std(axis, ddof=1), x.var(axis, keepdims=True), x.ravel()[::3].sum()]
+                each.append(x.sum(axis, keepdims=True))
+                found += [numpy.asarray(value).tobytes() for value in each]
+        return found
+
+    assert sums(tnp) == sums(numpy)
