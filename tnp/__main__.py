@@ -9,6 +9,7 @@ import argparse
 import atexit
 import importlib.machinery
 import importlib.util
+import itertools
 import os
 import pkgutil
 import runpy
@@ -17,10 +18,13 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
+import backend_torch
 from tnp._program import cache_command, import_hook
 
 _WATCH = os.path.join(os.path.dirname(import_hook.__file__), "hot_functions.py")
-_INNER = (__file__, import_hook.__file__, _WATCH, runpy.__file__, "<frozen ")
+_RUNNING = (__file__, import_hook.__file__, _WATCH, runpy.__file__, "<frozen ")
+_PACKAGES = tuple([os.path.join(os.path.dirname(file), "") for file in (__file__, backend_torch.__file__)])
+_INNER = _RUNNING if os.environ.get("TNP_TRACEBACK") == "full" else (*_RUNNING, *_PACKAGES)
 
 
 class _Script(importlib.machinery.SourceFileLoader):
@@ -137,12 +141,15 @@ def _hide_own_frames() -> None:
 
 
 def _without_inner(traceback: Any) -> Any:
-    """The traceback without the frames of what runs and imports."""
-    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(_INNER):
+    """The traceback without the frames of what runs and imports, and of tnp itself."""
+    frames = []
+    while traceback is not None:
+        if not traceback.tb_frame.f_code.co_filename.startswith(_INNER):
+            frames.append(traceback)
         traceback = traceback.tb_next
-    if traceback is not None:
-        traceback.tb_next = _without_inner(traceback.tb_next)
-    return traceback
+    for frame, following in itertools.zip_longest(frames, frames[1:]):
+        frame.tb_next = following
+    return frames[0] if frames else None
 
 
 if __name__ == "__main__":

@@ -109,9 +109,10 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[ndarray, ...]:
     tensors = [tensor_of(array) for array in args]
     try:
         return tuple([view_of(x, tensor) for x, tensor in zip(args, kernels.broadcast(tensors), strict=True)])
-    except RuntimeError:
-        np.broadcast_shapes(*[tuple(tensor.shape) for tensor in tensors])  # raises NumPy's error
-        raise
+    except RuntimeError as error:
+        refusal = error
+    np.broadcast_shapes(*[tuple(tensor.shape) for tensor in tensors])  # raises NumPy's error
+    raise refusal
 
 
 def broadcast_shapes(*args: Any) -> Shape:

@@ -74,11 +74,12 @@ def transpose(a: Any, axes: Any = None) -> ndarray:
     try:
         return view_like(a, tensor.permute(order))
     except (IndexError, RuntimeError):
-        if len(order) != tensor.dim():
-            raise ValueError("axes don't match array") from None
-        for axis in order:
-            normalize_axis(axis, tensor.dim())
-        raise ValueError("repeated axis in transpose") from None
+        pass
+    if len(order) != tensor.dim():
+        raise ValueError("axes don't match array")
+    for axis in order:
+        normalize_axis(axis, tensor.dim())
+    raise ValueError("repeated axis in transpose")
 
 
 permute_dims = transpose

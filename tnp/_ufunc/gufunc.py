@@ -86,10 +86,12 @@ class GeneralizedUfunc(Ufunc):
             try:
                 tensor = loops[tensor.dtype, second.dtype](tensor, second)
             except (RuntimeError, IndexError):
-                return general(self, other)  # which raises NumPy's error
-            result = _new(ndarray if tensor.dim() else scalar)
-            result.tensor = tensor
-            return result
+                pass  # the general path raises NumPy's error
+            else:
+                result = _new(ndarray if tensor.dim() else scalar)
+                result.tensor = tensor
+                return result
+            return general(self, other)
 
         return operator
 

@@ -128,6 +128,15 @@ def test_how_it_ends(tmp_path: Path, end: str) -> None:
     same(tmp_path, "main.py")
 
 
+@pytest.mark.parametrize(
+    "error", ["v @ np.zeros(5)", "v.reshape(4)", "v[7]", "v.transpose(0, 2)", "np.matvec(v, np.zeros(2))"]
+)
+def test_tracebacks_show_the_programs_lines(tmp_path: Path, error: str) -> None:
+    """NumPy's compiled functions have no frames, nor have tnp's; nor does an error hide another one."""
+    (tmp_path / "main.py").write_text(f"import numpy as np\n\ndef f(v):\n    return {error}\n\nf(np.zeros((2, 3)))\n")
+    same(tmp_path, "main.py")
+
+
 def test_a_syntax_error(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("x = 1\nif x\n")
     same(tmp_path, "main.py")
