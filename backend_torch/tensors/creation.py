@@ -14,7 +14,7 @@ import torch
 
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import REAL_OF, SIGNED, to_numpy
-from backend_torch.tensors.memory import copied, is_readable, is_sharded, reversed_axes
+from backend_torch.tensors.memory import copied, is_readable, is_sharded, owned, reversed_axes
 from backend_torch.tensors.out_of_memory import explaining
 from backend_torch.tensors.shape import effective_order, inverse, memory_axes
 
@@ -29,7 +29,7 @@ def _in_order(make: Callable[..., Tensor]) -> Make:
 
     def made(shape: Shape, dtype: torch.dtype, device: Device, order: str) -> Tensor:
         if order == "F":
-            return reversed_axes(make(shape[::-1], dtype=dtype, device=device))
+            return owned(reversed_axes(make(shape[::-1], dtype=dtype, device=device)))
         return make(shape, dtype=dtype, device=device)
 
     return made
@@ -43,7 +43,7 @@ def full(shape: Shape, value: Any, dtype: torch.dtype, device: Device, order: st
     if isinstance(value, Tensor):
         return copied(cast(value.to(device), dtype).expand(shape), order)
     if order == "F":
-        return reversed_axes(torch.full(shape[::-1], value, dtype=dtype, device=device))
+        return owned(reversed_axes(torch.full(shape[::-1], value, dtype=dtype, device=device)))
     return torch.full(shape, value, dtype=dtype, device=device)
 
 

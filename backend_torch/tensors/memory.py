@@ -383,13 +383,20 @@ def reversed_axes(tensor: Tensor) -> Tensor:
     return tensor.permute(tuple(reversed(range(tensor.dim()))))
 
 
+def owned(view: Tensor) -> Tensor:
+    """Return a view of all of a new tensor as a tensor of its own, which is no view of another."""
+    if view.requires_grad or modes.number() or functorch.innermost() is not None:
+        return view
+    return view.data
+
+
 def in_order(tensor: Tensor, order: str) -> Tensor:
     """Return the tensor's values in C or Fortran order: itself if they are, else a copy."""
     try:
         if order == "C":
             return tensor.contiguous()
         backwards = reversed_axes(tensor)
-        return tensor if backwards.is_contiguous() else reversed_axes(backwards.contiguous())
+        return tensor if backwards.is_contiguous() else owned(reversed_axes(backwards.contiguous()))
     except RuntimeError as error:
         raise out_of_memory.explained(error) from None
 
@@ -407,7 +414,7 @@ def copied(tensor: Tensor, order: str = "K") -> Tensor:
     """A copy in C or Fortran order; 'A' and 'K' keep the tensor's own where torch can."""
     try:
         if order == "F" or (order == "A" and is_fortran(tensor)):
-            return reversed_axes(reversed_axes(tensor).clone(memory_format=torch.contiguous_format))
+            return owned(reversed_axes(reversed_axes(tensor).clone(memory_format=torch.contiguous_format)))
         if order == "K":
             return tensor.clone(memory_format=torch.preserve_format)
         return tensor.clone(memory_format=torch.contiguous_format)

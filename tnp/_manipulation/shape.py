@@ -355,7 +355,7 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> ndarray:
         return view
     tensor = tensor_of(a)
     if axis is None:
-        return view_like(a, kernels.squeeze(tensor, None))
+        return a if isinstance(a, ndarray) and 1 not in tensor.shape else view_like(a, kernels.squeeze(tensor, None))
     axes = reduced_axes(axis, tensor.dim())
     if any(tensor.shape[one] != 1 for one in axes):
         raise ValueError("cannot select an axis to squeeze out which has size not equal to one")

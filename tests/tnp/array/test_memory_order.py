@@ -113,3 +113,18 @@ def test_only_views_have_a_base(columns: int) -> None:
         for options in CALLS[name][:3]:
             if getattr(numpy, name)(numpy.asarray(x), *options).base is None:
                 assert getattr(tnp, name)(x, *options).base is None, (name, options)
+
+
+def test_arrays_made_in_fortran_order_own_their_memory() -> None:
+    def made(xp: Any) -> Any:
+        x = xp.ones((2, 3))
+        each = [xp.zeros((2, 3), order="F"), xp.full((2, 3), 7, order="F"), xp.asfortranarray(x), x.copy("F")]
+        each += [xp.array(x, order="F"), xp.empty((2, 3), order="F"), xp.zeros_like(x.T), xp.asarray(x, order="F")]
+        return [(y.flags.owndata, y.base is None, y.flags.f_contiguous, y.strides) for y in each]
+
+    compare(made)
+
+
+def test_squeeze_of_nothing_is_the_array() -> None:
+    compare(lambda xp: [xp.squeeze(x) is x for x in (xp.ones(3), xp.ones((2, 1)), xp.ones((2, 3)))])
+    compare(lambda xp: [x.squeeze() is x for x in (xp.ones(3), xp.ones((2, 3)).T, xp.ones((2, 1)))])
