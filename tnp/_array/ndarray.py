@@ -542,7 +542,11 @@ class scalar(ScalarMethods, ndarray):  # type: ignore[misc]  # unlike an array i
         return printing.scalar_repr(self)
 
     def __getitem__(self, key: Any) -> Any:
-        return get_item(wrap_array(memory.copied(self.tensor)), key)  # a write goes to this memory
+        array = wrap_array(memory.copied(self.tensor))  # a write goes to this memory
+        try:
+            return get_item(array, key)
+        except IndexError:
+            raise IndexError("invalid index to scalar variable.") from None
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(key, ndarray) and key.dtype == bool:

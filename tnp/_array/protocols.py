@@ -105,6 +105,8 @@ def numpy_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[st
     ours: Any = public.namespace()
     for part in name.split(".")[1:]:
         ours = getattr(ours, part, None)
+    if ours is func:  # of strings, such as char.mod
+        return host_fallback.on_host(func._implementation, args, kwargs)
     if ours is None or not name.startswith("numpy."):
         return host_fallback.refused(TypeError(f"tnp has no {name}: call it on tnp.asnumpy(x)"), func, args, kwargs)
     try:

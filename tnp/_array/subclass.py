@@ -22,6 +22,7 @@ from tnp._core.derived_classes import finalised, of_class, plain
 from tnp._core.dtype_table import PLAIN
 from tnp._core.interop import priority, unpickle
 from tnp._core.mask_selection import Selection
+from tnp._core.ufunc_overrides import call_ufunc, overriding
 from tnp._ufunc import table as ufuncs
 from tnp._ufunc.table import conjugate
 
@@ -77,8 +78,13 @@ def _reduction(name: str, ufunc: Any, *arguments: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **options: Any) -> Any:
         if type(self).__array_ufunc__ in _ORDINARY:
             return ordinary(self, *args, **options)
-        given = {"axis": None, **dict(zip(arguments, args, strict=False)), **options}
-        return ufunc.reduce(self, **{key: each for key, each in given.items() if each is not np._NoValue})
+        given = {"axis": None, "dtype": np.dtype(bool) if name in ("any", "all") else None, "keepdims": False}
+        if "where" in arguments:
+            given["where"] = True
+        given |= {**dict(zip(arguments, args, strict=False)), **options}
+        out = given.pop("out", None)
+        given = {key: each for key, each in given.items() if each is not np._NoValue}
+        return call_ufunc(ufunc, "reduce", overriding((self,), out), (self,), out, given)
 
     return method
 

@@ -63,7 +63,7 @@ def delivered(result: Tensor, out: Any) -> Any:
         raise ValueError("output array has wrong shape.")
     given, wanted = to_numpy[result.dtype], to_numpy[target.dtype]
     if not np.can_cast(given, wanted, "same_kind"):
-        raise TypeError(f"Cannot cast fft output from {given!r} to {wanted!r} with casting rule 'same_kind'")
+        raise TypeError(f"Cannot cast ufunc 'fft' output from {given!r} to {wanted!r} with casting rule 'same_kind'")
     target.copy_(cast(result, target.dtype))
     return put_back(out, target)
 

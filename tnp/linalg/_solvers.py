@@ -68,8 +68,9 @@ def solve(a: Any, b: Any) -> ndarray:
     is_vector = right.dim() == 1
     columns = right.unsqueeze(-1) if is_vector else right
     if columns.shape[-2] != left.shape[-1]:
+        name = "solve1: " if is_vector else "solve: "
         raise ValueError(
-            "solve: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
+            f"{name}Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
             f"{'(m,m),(m)->(m)' if is_vector else '(m,m),(m,n)->(m,n)'} (size {columns.shape[-2]} is different from "
             f"{left.shape[-1]})"
         )

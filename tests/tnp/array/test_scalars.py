@@ -30,7 +30,7 @@ import torch
 
 import tnp
 from backend_torch import native
-from tests.oracle import ALL, COMPLEX, INTEGERS, REAL, agrees, placed
+from tests.oracle import ALL, COMPLEX, INTEGERS, REAL, agrees, compare, placed
 
 MAKERS = {
     "index": lambda x: x[1],
@@ -269,3 +269,8 @@ def test_without_the_native_core_scalars_are_numbers_too() -> None:
         check=True,
     )
     assert done.stdout == "done\n"
+
+
+@pytest.mark.parametrize("key", [0, (0, 0), slice(0, 1), "a", [0]])
+def test_a_scalar_has_no_elements(key: Any) -> None:
+    compare(lambda xp: xp.asarray([1.5, 2.0]).sum()[key], raises=IndexError)

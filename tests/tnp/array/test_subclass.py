@@ -666,3 +666,19 @@ def test_wrong_arguments_name_the_function() -> None:
     tnp.matrix([[1.0]])
     compare(lambda xp: xp.putmask(nonsense=1), raises=TypeError)
     compare(lambda xp: xp.einsum("i", [1.0], nonsense=1), raises=TypeError)
+
+
+def test_methods_that_reduce_give_the_override_numpys_options() -> None:
+    def options(xp):
+        class Logged(xp.ndarray):
+            def __array_ufunc__(self, ufunc, method, *inputs, **given):
+                calls.append((ufunc.__name__, method, given))
+                return 1
+
+        calls = []
+        x = xp.arange(6).reshape(2, 3).view(Logged)
+        x.sum(), x.sum(0), x.sum(axis=1, dtype="f4", keepdims=True), x.prod(initial=2), x.max(), x.min(0, initial=None)
+        x.any(), x.all(axis=1), xp.add.reduce(x), x.sum(initial=3, where=True)
+        return calls
+
+    compare(options)

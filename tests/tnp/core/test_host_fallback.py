@@ -265,3 +265,8 @@ def test_functions_are_the_method_of_a_librarys_object() -> None:
     assert np.mean(Column()) == numpy.mean(Column()) == "its own"
     assert np.sum(Column()) == 3 and np.median(Column()) == 1 and np.mean([1, 2]) == np.mean(np.arange(4)) == 1.5
     assert np.mean(torch.ones(3)) == 1 and type(np.max(numpy.arange(3))) is type(tnp.ones(1, int).max())
+
+
+def test_functions_of_strings_that_numpy_alone_has() -> None:
+    """NumPy's own function, given an array of tnp's, asked tnp for itself without an end."""
+    compare(lambda xp: (xp.char.mod("%05.1f", xp.asarray([1.25, 22.5])), xp.char.mod(["%d"], xp.asarray([3]))))
