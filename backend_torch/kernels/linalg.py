@@ -23,6 +23,7 @@ from backend_torch.kernels import host
 from backend_torch.kernels.reductions import root
 from backend_torch.tensors import out_of_memory
 from backend_torch.tensors.memory import is_readable, may_be_asked
+from backend_torch.torch_private.functorch import is_transforming
 
 Tensor = torch.Tensor
 
@@ -70,8 +71,24 @@ def _small_by_numpy(theirs: Callable[..., Any], otherwise: Callable[..., Any]) -
     return compute
 
 
+def _det(tensor: Tensor) -> Tensor:
+    """torch's det. For derivatives by Schur's complement of the smallest singular value: torch's of a singular matrix
+    are 0, backwards and forwards. The bases of the singular vectors are constants, and the determinant's derivatives
+    hold in any basis.
+    """
+    if tensor.shape[-1] < 2 or not (tensor.requires_grad or is_transforming()):
+        return torch.linalg.det(tensor)
+    left, sizes, right = torch.linalg.svd(tensor.detach())
+    matrix = left.mH @ tensor @ right.mH
+    tiny = torch.finfo(sizes.dtype).tiny ** 0.25  # in place of other singular values that are 0
+    lost = torch.where(sizes[..., :-1] <= tiny, tiny, torch.zeros_like(sizes[..., :-1]))
+    block = matrix[..., :-1, :-1] + torch.diag_embed(lost)
+    rest = matrix[..., -1:, -1:] - matrix[..., -1:, :-1] @ torch.linalg.solve(block, matrix[..., :-1, -1:])
+    return torch.linalg.det(left) * torch.linalg.det(right) * torch.linalg.det(block) * rest[..., 0, 0]
+
+
 inv = _small_by_numpy(np.linalg.inv, _in_double(torch.linalg.inv))
-det = _small_by_numpy(np.linalg.det, _in_double(torch.linalg.det))
+det = _small_by_numpy(np.linalg.det, _in_double(_det))
 solve = _small_by_numpy(np.linalg.solve, _in_double(torch.linalg.solve))
 cholesky = _small_by_numpy(np.linalg.cholesky, _in_double(torch.linalg.cholesky))
 qr = _in_double(torch.linalg.qr)

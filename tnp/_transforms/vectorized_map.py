@@ -246,6 +246,9 @@ def vectorized_map(
     to arrays that it made. Its writes to an element show in ``elems``, as in a loop. A write to an array from outside,
     which all elements share, causes a loop; so does an error that ``fn`` catches, as only one element may raise it.
     Before such a loop ``fn`` has run in part: its prints appear again, its writes to arrays do not.
+    What else ``fn`` does outside of itself happens once for all elements, as with ``jax.vmap``: a list or a set gets
+    one item (an array that has no values later), a counter counts one call, and ``random.random()`` and the time are
+    the same for all. Return what each element has to add.
 
     See also ``tf.vectorized_map``, ``jax.vmap`` and ``torch.vmap``.
 

@@ -269,3 +269,18 @@ def test_indices_out_of_bounds_inside_of_derivatives(function: Callable[[Any, An
         with pytest.raises(expected.type) as found:
             call(lambda x: np.sum(function(np, x, np.asarray([0, 6]) + np.asarray([0, 1]))))(x)
         assert str(found.value).startswith(str(expected.value))
+
+
+@pytest.mark.parametrize("matrix", [[[1.0, 2.0], [2.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]])
+def test_determinants_of_singular_matrices(matrix: Any) -> None:
+    x, direction = np.asarray(matrix), np.asarray([[1.0, 2.0], [3.0, 5.0]])
+    cofactors = [[matrix[1][1], -matrix[1][0]], [-matrix[0][1], matrix[0][0]]]
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = np.linalg.det(x)
+    for gradient in (tape.gradient(y, x), np.grad(np.linalg.det)(x)):
+        assert numpy.allclose(np.asnumpy(gradient), cofactors, atol=1e-12)
+    _, rate = np.jvp(np.linalg.det, (x,), (direction,))
+    assert math.isclose(rate, (np.asnumpy(direction) * cofactors).sum(), abs_tol=1e-12)
+    second = np.asnumpy(np.hessian(np.linalg.det)(x)).reshape(4, 4)
+    assert numpy.allclose(second, numpy.fliplr(numpy.diag([1.0, -1.0, -1.0, 1.0])), atol=1e-12)
