@@ -112,13 +112,13 @@ def _run(name: str, is_module: bool, compiles: bool) -> None:
         program, loader = importlib.util.module_from_spec(spec), spec.loader
     else:
         path = os.path.abspath(name)
-        program, loader = types.ModuleType("__main__"), _loader(compiles)("__main__", path)
+        program, loader = types.ModuleType("__main__"), _loader_of(compiles)("__main__", path)
         program.__dict__.update(__file__=path, __builtins__=sys.modules["builtins"], __cached__=None, __loader__=loader)
     sys.modules["__main__"] = program
     loader.exec_module(program)
 
 
-def _loader(compiles: bool) -> type[importlib.machinery.SourceFileLoader]:
+def _loader_of(compiles: bool) -> type[importlib.machinery.SourceFileLoader]:
     if not compiles:
         return _Script
     from tnp._program import hot_functions

@@ -5,9 +5,13 @@ Layer: owns the C++ text; inductor.py applies the patches while it compiles.
 
 from __future__ import annotations
 
+from typing import Any
+
+import torch
+
 from backend_torch.torch_private.patches import Patches, Undo, replaced_attribute
 
-VERSION = "3"
+VERSION = "4"
 """A part of the key of caches on disk; change it when this file's code changes."""
 
 # exp(x) = 2**n * exp(r), where n is the integer nearest to x / log(2) and r = x - n * log(2). log(2) is split in two
@@ -68,10 +72,19 @@ _FUNCTIONS = {"exp": _exp, "sigmoid": _sigmoid, "expm1": _expm1, "atanh": _atanh
 
 
 def put(patches: Patches) -> list[Undo]:
-    """Make Inductor generate this file's vector code."""
-    from torch._inductor.codegen.cpp import CppVecOverrides
+    """Make Inductor generate this file's vector code, and torch before 2.13 keep each rounding to a low precision."""
+    from torch._inductor.codegen.cpp import CppKernel, CppVecOverrides
 
-    return [
+    put = [
         replaced_attribute(CppVecOverrides, name, staticmethod(patches.either(ours, getattr(CppVecOverrides, name))))
         for name, ours in _FUNCTIONS.items()
     ]
+    if torch.__version__ >= "2.13":
+        return put
+    theirs = CppKernel.cache_dtype_convert
+
+    def convert(*args: Any) -> None:
+        if not torch._inductor.config.emulate_precision_casts:
+            theirs(*args)
+
+    return [*put, replaced_attribute(CppKernel, "cache_dtype_convert", patches.either(convert, theirs))]

@@ -310,6 +310,16 @@ ROWS = [
     ),
     Row(
         "inductor_vector_code",
+        "torch._inductor.codegen.cpp.CppKernel torch._inductor.config.emulate_precision_casts",
+        "where a kernel casts to a low precision and back, Inductor reads the number from before, even if told to "
+        "round as eager code does",
+        patched="the note of a cast that may be taken back; while tnp compiles, in that thread",
+        torch="<2.13",
+        link=_ISSUE + "185337",
+        test="tests/tnp/compile/test_compiled_results.py::test_low_precision_is_rounded_after_each_operation",
+    ),
+    Row(
+        "inductor_vector_code",
         "torch._inductor.codegen.cpp.CppVecOverrides",
         "exp and sigmoid in half the time of a call of Sleef; expm1, arctanh and arccosh with all their digits",
         patched="exp, sigmoid, expm1, atanh and acosh; while tnp compiles, in that thread",
