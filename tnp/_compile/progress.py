@@ -91,12 +91,14 @@ def told(what: str, why: str) -> Iterator[None]:
                 return
 
     thread = threading.Thread(target=say, name="tnp.compile tells", daemon=True)
-    thread.start()
+    with contextlib.suppress(RuntimeError):  # from Python 3.12 on no thread starts once the interpreter ends
+        thread.start()
     try:
         yield
     finally:
         over.set()
-        thread.join()
+        if thread.ident is not None:
+            thread.join()
         text = f"tnp.compile: {what} took {time.perf_counter() - start:.1f} s"
         is_long = said.is_set() and not line.shows(text)
         log.log(logging.WARNING if is_long else logging.INFO, text)
