@@ -98,6 +98,9 @@ def _stand_in(module_name: str, name: str, theirs: Any, ours: Any) -> Any:
     return ours
 
 
+_FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")  # tnp's own files
+
+
 class _ArrayClass(abc.ABCMeta):
     """Both kinds of array are instances of the class that such a program knows; a scalar is not, as in NumPy.
 
@@ -181,21 +184,33 @@ class Importers:
 
 
 class Hook:
-    """The replacements of ``builtins.__import__`` and ``importlib.import_module`` while the drop-in is on."""
+    """The replacements of imports, and of the class statement, while the drop-in is on."""
 
     def __init__(self, importers: Importers) -> None:
         self.importers = importers
         self.statement: _Import = builtins.__import__
         self.function: _Import = importlib.import_module
+        self.class_statement: Any = builtins.__build_class__
 
     def install(self) -> None:
         """Install the replacements."""
         builtins.__import__ = self.by_statement
         importlib.import_module = self.by_function
+        builtins.__build_class__ = self.by_class_statement
 
     def remove(self) -> None:
         """Restore the originals."""
         builtins.__import__, importlib.import_module = self.statement, self.function
+        builtins.__build_class__ = self.class_statement
+
+    def by_class_statement(self, body: Any, /, *args: Any, **options: Any) -> Any:
+        """``builtins.__build_class__``: a program's method ``__array__`` gives NumPy's functions their own arrays."""
+        made = self.class_statement(body, *args, **options)
+        if isinstance(made, type) and self.importers.are_users(body.__globals__):
+            method = made.__dict__.get("__array__")
+            if isinstance(method, types.FunctionType) and not issubclass(made, _base.ndarray):
+                made.__array__ = _giving_numpys(method)  # type: ignore[attr-defined]
+        return made
 
     def by_statement(
         self,
@@ -230,6 +245,18 @@ class Hook:
 _hook: Hook | None = None
 _unwatch: Callable[[], None] | None = None
 """Undoes that the program's functions are watched, if they are."""
+
+
+def _giving_numpys(method: types.FunctionType) -> Any:
+    """A method ``__array__`` whose array is NumPy's, unless tnp asks."""
+
+    @functools.wraps(method)
+    def __array__(*args: Any, **options: Any) -> Any:
+        found = method(*args, **options)
+        is_ours = sys._getframe(1).f_code.co_filename.startswith(_FOLDER)
+        return found if is_ours or not isinstance(found, _base.ndarray) else found.__array__()
+
+    return __array__
 
 
 def install(roots: Sequence[str], device: str | None = None, compiles: bool = False) -> None:

@@ -137,6 +137,18 @@ def test_tracebacks_show_the_programs_lines(tmp_path: Path, error: str) -> None:
     same(tmp_path, "main.py")
 
 
+def test_numpys_functions_read_objects_of_the_programs(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(
+        "import numpy as np\nclass V:\n    def __init__(self, v): self.v = np.array(v, dtype=float)\n"
+        "    def __array__(self, dtype=None, copy=None): return self.v\n"
+        "    def __rmul__(self, other): return 'reflected'\n"
+        "v = V([1, 2])\nnp.testing.assert_allclose(v, [1, 2])\n"
+        "print(np.float64(2) * v, np.float64(1) + v, np.asarray(v) is v.v, np.sum(v), np.array([v, v]))\n"
+        "np.asarray(v)[0] = 5\nprint(v.v, np.mean(v), np.add(v, 1))\n"
+    )
+    same(tmp_path, "main.py")
+
+
 def test_a_syntax_error(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("x = 1\nif x\n")
     same(tmp_path, "main.py")
