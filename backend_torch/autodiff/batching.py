@@ -247,6 +247,7 @@ def vmap(
         attempt = _Attempt(function, tensors, everything)
         around, trace_state.state.batch = trace_state.state.batch, attempt
         trace_state.state.batches += 1
+        trace_state.enter()
         try:
             results = _by_chunks(attempt, tensors, dims, chunk_size, randomness)
             if attempt.caught is None:
@@ -260,6 +261,7 @@ def vmap(
             refusal = Refusal(_name(attempt.refused), error)
         finally:
             trace_state.state.batches -= 1
+            trace_state.enter(-1)
             trace_state.state.batch, attempt.frame = around, None
         if not attempt.shares_write:
             break

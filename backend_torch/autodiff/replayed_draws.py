@@ -42,6 +42,7 @@ class Draws:
         is_traced = trace_state.is_tracing() or torch.compiler.is_compiling()
         self._outer, state.current = state.current, None if is_traced else self
         if state.current is not None:
+            trace_state.enter()
             for generator in (torch.default_generator, *_of_accelerator(), *[each.generator for each in _watched]):
                 self.note(generator, generator.get_state, generator.set_state)
         return self
@@ -49,6 +50,8 @@ class Draws:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if state.current is not None:
+            trace_state.enter(-1)
         state.current, self._outer = self._outer, None
 
     def note(self, generator: object, read: Callable[[], Any], write: Callable[[Any], object]) -> None:

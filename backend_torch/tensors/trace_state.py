@@ -75,17 +75,29 @@ class _State(threading.local):
 
 
 state = _State()
+scopes = 0
+"""How many traces, batches and notes of draws run, in all threads: without any, nobody asks for their state."""
+_counting = threading.Lock()
+
+
+def enter(count: int = 1) -> None:
+    """Count a trace, a batch or a note of draws that begins; one that ends with -1."""
+    global scopes
+    with _counting:
+        scopes += count
 
 
 @contextlib.contextmanager
 def tracing() -> Iterator[None]:
     """A scope in which this thread traces a function."""
+    enter()
     state.depth += 1
     around, state.scopes = state.scopes, [object()]
     try:
         yield
     finally:
         state.depth -= 1
+        enter(-1)
         state.scopes = around
 
 
