@@ -33,7 +33,7 @@ class Unique(NamedTuple):
 @explaining
 def unique(line: Tensor, index: bool, inverse: bool, counts: bool, equal_nan: bool) -> Unique:
     """Return the distinct values of a 1-d tensor: first places, the value of each element, and counts."""
-    given = host.small(line)
+    given = host.small(line) if index or inverse else host.arrays(line)  # the order of many is faster here
     if given is not None:
         found: Any = np.unique(given[0], index, inverse, counts, equal_nan=equal_nan)  # type: ignore[call-overload]
         parts = iter(found if index or inverse or counts else (found,))
