@@ -278,7 +278,7 @@ def unflattened(tensor: Tensor, axes: Axes, source: Tensor) -> Tensor:
 def _complex_extreme(tensor: Tensor, axes: Axes, keepdims: bool, largest: bool) -> Tensor:
     line = flattened(tensor, axes)
     extreme = line.gather(-1, complex_extreme(line, -1, largest)).squeeze(-1)
-    return unflattened(extreme, axes, tensor) if keepdims else extreme
+    return (unflattened(extreme, axes, tensor) if keepdims else extreme).clone()  # a view would have a base
 
 
 def _prod(tensor: Tensor, axes: Axes, keepdims: bool, dtype: torch.dtype | None = None) -> Tensor:
@@ -311,7 +311,8 @@ def _nan_extreme(extreme: Resolver, function: Binary, ufunc: np.ufunc) -> Resolv
                 larger = of_pair(torch.stack([left, right]), 0, False)
                 return torch.where(left.isnan(), right, torch.where(right.isnan(), left, larger))
 
-            return folded(chosen, associative=True)(given, result)
+            fold = folded(chosen, associative=True)(given, result)
+            return lambda tensor, axes, keepdims: fold(tensor, axes, keepdims).clone()
         otherwise = folded(function, associative=True)(given, result)
 
         def loop(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:

@@ -35,7 +35,7 @@ HEADS = (
     *("min", "any", "all", "argmax", "argmin", "mean", "dot", "norm", "where", "roll", "concatenate", "like", "astype"),
     *("squeeze", "swapaxes", "at_least", "in_order", "ravel", "part", "nonzero", "numpy_of", "of_numpy", "by_numpy"),
     *("few_by_numpy", "write_by_numpy", "linspace", "vdot", "bincount", "item", "count_nonzero", "turned", "flatten"),
-    *("cumsum", "cumprod", "tolist", "std", "var"),
+    *("cumsum", "cumprod", "tolist", "std", "var", "ufunc", "draw"),
 )
 """The functions that have a native head."""
 
@@ -100,9 +100,10 @@ def watch_errors(whether: bool) -> None:
 
 def _dtype_numbers() -> dict[Any, int]:
     """What creation functions are given as a dtype -> its number."""
-    numbers: dict[Any, int] = {each: _NUMBERS[np.dtype(each)] for each in (bool, int, float, complex)}
+    names = (bool, int, float, complex, "int", "float", "complex")
+    numbers: dict[Any, int] = {each: _NUMBERS[np.dtype(each)] for each in names}
     for dtype, number in _NUMBERS.items():
-        numbers |= {dtype: number, dtype.type: number, dtype.name: number}
+        numbers |= dict.fromkeys((dtype, dtype.type, dtype.name, dtype.str, dtype.str[1:], dtype.char), number)
     return numbers
 
 

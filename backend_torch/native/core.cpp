@@ -62,6 +62,7 @@ bool store_inexact(char* to, double real, double imaginary, int8_t dtype) {
   switch (dtype) {
     case F32: return store<float>(to, static_cast<float>(real));
     case F64: return store<double>(to, real);
+    case F16: return store<c10::Half>(to, to_half(real));
     case C64: return store<std::complex<float>>(to, {static_cast<float>(real), static_cast<float>(imaginary)});
     case C128: return store<std::complex<double>>(to, {real, imaginary});
     default: return false;
@@ -136,7 +137,8 @@ bool store_number(PyObject* number, int8_t dtype, char* to, bool truncate) {
     case F32:
     case F64:
     case C64:
-    case C128: {
+    case C128:
+    case F16: {
       double value = PyLong_AsDouble(number);
       if (value == -1.0 && PyErr_Occurred()) {
         PyErr_Clear();
@@ -171,6 +173,7 @@ PyObject* load_number(const char* from, int8_t dtype) {
     case I64: return PyLong_FromLongLong(*reinterpret_cast<const int64_t*>(from));
     case F32: return PyFloat_FromDouble(*reinterpret_cast<const float*>(from));
     case F64: return PyFloat_FromDouble(*reinterpret_cast<const double*>(from));
+    case F16: return PyFloat_FromDouble(*reinterpret_cast<const c10::Half*>(from));
     case C64: return load_complex<float>(from);
     case C128: return load_complex<double>(from);
     default: return nullptr;

@@ -36,7 +36,7 @@ inline bool errors_are_watched = false;
 inline bool is_quiet() {
   const auto& state = c10::impl::raw_local_dispatch_key_set;
   return state.included_ == 0 && state.excluded_ == 0 && !errors_are_watched &&
-         !at::impl::torch_function_mode_enabled();
+         at::impl::PythonTorchFunctionTLS::stack_len() == 0;
 }
 
 constexpr c10::DispatchKeySet PLAIN{

@@ -22,7 +22,9 @@
 #include <limits>
 #include <memory>
 #include <utility>
+#include <vector>
 
+#include "host.h"
 #include "layout.h"
 #include "loops.h"
 
@@ -30,6 +32,8 @@ namespace tnp {
 namespace {
 
 using Shape = c10::SmallVector<int64_t, 6>;
+
+constexpr uint32_t COUNTED = bit(B1) | bit(U8) | bit(I8) | bit(I16) | bit(I32) | bit(I64);
 
 // Run a function's body. If it returns nullptr without an exception, return None: the Python path computes.
 template <class Body>
@@ -187,21 +191,26 @@ PyObject* like(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
+// Store a number or a scalar in a given dtype, by default its own; return the dtype, or NONE if this takes NumPy's rules.
+int8_t store_element(PyObject* x, PyObject* wanted, char* to) {
+  int8_t own = PyFloat_CheckExact(x) ? F64 : PyLong_CheckExact(x) ? I64 : PyBool_Check(x) ? B1 : PyComplex_CheckExact(x) ? C128 : NONE;
+  const char* value = own == NONE ? scalar_value(x, own) : nullptr;
+  int8_t dtype = own == NONE ? NONE : read_dtype(wanted, own);
+  if (dtype == NONE || dtype >= LOOPS) return NONE;
+  bool stored = value == nullptr ? store_number(x, dtype, to, false) : fits(value, own, dtype) && cast_element(to, dtype, value, own);
+  return stored ? dtype : NONE;
+}
+
 // full(shape, number, dtype, order, device, like): in C order on the CPU.
 PyObject* full(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     Shape shape;
     if (count != 6 || !is_letter(args[3], 'C') || !are_none(args, 4, 6)) return nullptr;
     if (!is_quiet() || !read_shape(args[0], shape, 0)) return nullptr;
-    int8_t own = PyFloat_CheckExact(args[1])     ? F64
-                 : PyLong_CheckExact(args[1])    ? I64
-                 : PyBool_Check(args[1])         ? B1
-                 : PyComplex_CheckExact(args[1]) ? C128
-                                                 : NONE;
-    int8_t dtype = read_dtype(args[2], own);
-    if (own == NONE || dtype == NONE || dtype >= LOOPS || !makes_on_cpu() || !has_bytes(shape)) return nullptr;
+    if (!makes_on_cpu() || !has_bytes(shape)) return nullptr;
     alignas(16) char one[16];
-    if (!store_number(args[1], dtype, one, false)) return nullptr;
+    int8_t dtype = store_element(args[1], args[2], one);
+    if (dtype == NONE) return nullptr;
     at::Tensor made = empty(shape, dtype);
     fill(made, one);
     return wrap_array(std::move(made));
@@ -341,8 +350,7 @@ bool survey(PyObject* list, size_t depth, Listed& found) {
       found.has_bool = true;
     } else if (PyComplex_CheckExact(item)) {
       found.has_complex = true;
-    } else if (is_scalar(item) && held(item)->has_value && held(item)->dtype < LOOPS) {
-      int8_t dtype = held(item)->dtype;
+    } else if (int8_t dtype; scalar_value(item, dtype) != nullptr && dtype < LOOPS) {
       found.is_mixed |= found.has_scalar && found.scalars != dtype;
       found.has_scalar = true;
       found.scalars = dtype;
@@ -363,8 +371,9 @@ bool store_list(PyObject* list, size_t depth, const Listed& found, int8_t dtype,
       if (!store_list(items[i], depth + 1, found, dtype, to)) return false;
       continue;
     }
-    if (is_scalar(items[i]))
-      copy_loop(held(items[i])->dtype, dtype)(to, held(items[i])->value, 1, 1, 1);
+    int8_t own;
+    if (const char* value = is_number(items[i]) ? nullptr : scalar_value(items[i], own))
+      copy_loop(own, dtype)(to, value, 1, 1, 1);
     else if (!store_number(items[i], dtype, to, false))
       return false;
     to += itemsize(dtype);
@@ -423,6 +432,11 @@ bool truncate(char* to, const char* from, int64_t n) {
 
 // Cast floats to an integer dtype; false if an element has no value there.
 bool truncate(char* to, int8_t dtype, const char* from, int8_t given, int64_t n) {
+  if (given == F16) {
+    std::vector<float> wide(n);
+    copy_loop(F16, F32)(reinterpret_cast<char*>(wide.data()), from, n, 1, 1);
+    return truncate(to, dtype, reinterpret_cast<const char*>(wide.data()), F32, n);
+  }
   return visit(dtype, [&](auto zero) {
     using To = decltype(zero);
     if constexpr (std::is_integral_v<To> && !std::is_same_v<To, bool> && (std::is_signed_v<To> || sizeof(To) == 1))
@@ -432,7 +446,7 @@ bool truncate(char* to, int8_t dtype, const char* from, int8_t given, int64_t n)
   });
 }
 
-bool is_truncation(int8_t from, int8_t to) { return bit(from) & FLOATS && !(bit(to) & (FLOATS | COMPLEX | bit(B1))); }
+bool is_truncation(int8_t from, int8_t to) { return bit(from) & (FLOATS | bit(F16)) && !(bit(to) & (FLOATS | bit(F16) | COMPLEX | bit(B1))); }
 
 // Copy an array to a dtype or its own; the copy is in C order, and would be if the order were kept.
 PyObject* cast(PyObject* x, PyObject* wanted) {
@@ -482,15 +496,22 @@ bool is_zero(PyObject* given) {
   return PyLong_CheckExact(given) && PyLong_AsLongAndOverflow(given, &overflow) == 0 && !overflow;
 }
 
-// array(object, dtype), or with copy, order, subok, ndmin, ndmax, like, device: of nested lists of numbers, of a list of
-// arrays, or of an array in C order.
+// array(object, dtype), or with copy, order, subok, ndmin, ndmax, like, device: of a number, nested lists of numbers, a list
+// of arrays, or an array in C order.
 PyObject* array(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     if ((count != 2 && count != 9) || !is_quiet()) return nullptr;
     if (count == 9 && !(args[2] == Py_True && is_letter(args[3], 'K') && is_zero(args[5]) && is_zero(args[6]))) return nullptr;
     if (count == 9 && !are_none(args, 7, 9)) return nullptr;
     if (is_array(args[0])) return makes_on_cpu() ? cast(args[0], args[1]) : nullptr;
-    if (!is_list(args[0])) return nullptr;
+    if (!is_list(args[0])) {
+      alignas(16) char one[16];
+      int8_t dtype = makes_on_cpu() ? store_element(args[0], args[1], one) : NONE;
+      if (dtype == NONE) return nullptr;
+      at::Tensor made = empty({}, dtype);
+      std::memcpy(writeable_data_of(made), one, itemsize(dtype));
+      return wrap_array(std::move(made));
+    }
     if (PySequence_Fast_GET_SIZE(args[0]) > 0 && is_array(items_of(args[0])[0]))
       return makes_on_cpu() ? stacked(args[0], args[1]) : nullptr;
     Listed found;
@@ -851,11 +872,18 @@ PyObject* nonzero(PyObject*, PyObject* x) {
   });
 }
 
-// bincount(x, weights or None, least length) of an int64 vector, with float64 weights.
+// bincount(x, weights or None, least length) of a vector of integers, with float64 weights.
 PyObject* bincount(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = count == 3 && PyLong_CheckExact(args[2]) && is_quiet() ? array_tensor(args[0]) : nullptr;
-    if (tensor == nullptr || tensor->dim() != 1 || dtype_of(*tensor) != I64 || !is_dense(*tensor)) return nullptr;
+    if (tensor == nullptr || tensor->dim() != 1 || tensor->numel() > LARGE * 32) return nullptr;
+    at::Tensor wide = *tensor;
+    int8_t given = dtype_of(*tensor);
+    if (given == NONE || !(bit(given) & (COUNTED | bit(U16) | bit(U32)))) return nullptr;
+    if (given != I64 || !is_dense(wide)) {
+      wide = empty(tensor->sizes(), I64);
+      copy_loop(given, I64)(writeable_data_of(wide), data_of(*tensor), wide.numel(), 1, tensor->strides()[0]);
+    }
     const at::Tensor* weights = args[1] == Py_None ? nullptr : array_tensor(args[1]);
     int64_t n = tensor->numel(), most = -1, least;
     if (args[1] != Py_None) {
@@ -864,7 +892,7 @@ PyObject* bincount(PyObject*, PyObject* const* args, Py_ssize_t count) {
     }
     int overflow;
     least = PyLong_AsLongLongAndOverflow(args[2], &overflow);
-    const auto* x = reinterpret_cast<const int64_t*>(data_of(*tensor));
+    const auto* x = reinterpret_cast<const int64_t*>(data_of(wide));
     for (int64_t i = 0; i < n; i++) {
       if (x[i] < 0) return nullptr;
       most = std::max(most, x[i]);
@@ -934,53 +962,93 @@ int64_t extreme_place(const T* x, int64_t n) {
   return std::find(x + place, x + n, best) - x;
 }
 
+// The dtype of a reduction; NONE if torch computes it.
 template <int KIND, class T>
-PyObject* reduce_elements(const T* x, int64_t n, int64_t stride, int8_t dtype) {
-  alignas(16) char value[16];
-  auto result = [&](auto number, int8_t of) {
-    std::memcpy(value, &number, sizeof number);
-    return wrap_scalar(value, of);
-  };
+int8_t reduced_dtype(int8_t dtype) {
+  if (KIND == ANY || KIND == ALL) return B1;
+  if (KIND == ARGMAX || KIND == ARGMIN) return std::is_class_v<T> ? NONE : I64;
+  if (KIND == MAX || KIND == MIN) return std::is_same_v<T, c10::Half> ? NONE : dtype;
+  if (!std::is_integral_v<T>) return NONE;
+  return std::is_unsigned_v<T> && !std::is_same_v<T, bool> ? U64 : I64;
+}
+
+// Reduce elements to one, which has the dtype that `reduced_dtype` says.
+template <int KIND, class T>
+void reduce_elements(char* to, const T* x, int64_t n, int64_t stride, int8_t dtype) {
+  auto result = [&](auto number) { std::memcpy(to, &number, sizeof number); };
   if constexpr (KIND == ANY || KIND == ALL) {
     constexpr bool DECIDES = KIND == ANY;
     bool found = !DECIDES;
     for (int64_t i = 0; i < n && found != DECIDES; i++) found = x[i * stride] != T(0);
-    return result(found, B1);
+    result(found);
   } else if constexpr (std::is_class_v<T>) {
-    return nullptr;  // torch computes the other reductions of complex numbers
+    auto one = binary_loop(KIND == MAX ? "maximum" : "minimum", dtype).one;
+    std::memcpy(to, x, sizeof *x);
+    for (int64_t i = 1; i < n; i++) one(to, to, reinterpret_cast<const char*>(x + i * stride));
   } else if constexpr (KIND == SUM || KIND == PROD) {
-    if constexpr (std::is_floating_point_v<T>) {
-      return nullptr;
-    } else {
-      uint64_t total = KIND == PROD;
-      for (int64_t i = 0; i < n; i++) {
-        uint64_t item = static_cast<uint64_t>(static_cast<int64_t>(x[i * stride]));
-        total = KIND == SUM ? total + item : total * item;
-      }
-      return result(total, std::is_unsigned_v<T> && !std::is_same_v<T, bool> ? U64 : I64);
+    uint64_t total = KIND == PROD;
+    for (int64_t i = 0; i < n; i++) {
+      uint64_t item = static_cast<uint64_t>(static_cast<int64_t>(x[i * stride]));
+      total = KIND == SUM ? total + item : total * item;
     }
+    result(total);
   } else {
-    constexpr bool LARGEST = KIND == MAX || KIND == ARGMAX;
-    if constexpr (sizeof(T) >= 4) {
-      if (stride == 1 && n >= BLOCK) {
-        int64_t place = extreme_place<LARGEST>(x, n);
-        return KIND == MAX || KIND == MIN ? result(x[place], dtype) : result(place, I64);
-      }
-    }
+    constexpr bool LARGEST = KIND == MAX || KIND == ARGMAX, IS_PLACE = KIND == ARGMAX || KIND == ARGMIN;
     int64_t at = 0;
     T best = x[0];
-    for (int64_t i = 1; i < n && !is_nan(best); i++) {
+    bool is_line = false;
+    if constexpr (sizeof(T) >= 4) {
+      is_line = stride == 1 && n >= BLOCK;
+      if (is_line) best = x[at = extreme_place<LARGEST>(x, n)];
+    }
+    for (int64_t i = 1; !is_line && i < n && !is_nan(best); i++) {
       T item = x[i * stride];
       if ((LARGEST ? item > best : item < best) || is_nan(item)) {
         best = item;
         at = i;
       }
     }
-    return KIND == MAX || KIND == MIN ? result(best, dtype) : result(at, I64);
+    if (IS_PLACE)
+      result(at);
+    else
+      result(best);
   }
 }
 
-constexpr uint32_t COUNTED = bit(B1) | bit(U8) | bit(I8) | bit(I16) | bit(I32) | bit(I64);
+// Reduce all elements, which one stride describes.
+template <int KIND>
+PyObject* reduce_line(const at::Tensor& tensor, int64_t stride, int8_t dtype) {
+  return visit(dtype, [&](auto zero) -> PyObject* {
+    using T = decltype(zero);
+    alignas(16) char value[16];
+    int8_t of = reduced_dtype<KIND, T>(dtype);
+    if (of == NONE) return nullptr;
+    reduce_elements<KIND>(value, reinterpret_cast<const T*>(data_of(tensor)), tensor.numel(), stride, dtype);
+    return wrap_scalar(value, of);
+  });
+}
+
+// Reduce an array in C order along one axis.
+template <int KIND>
+PyObject* reduce_axis(const at::Tensor& tensor, int64_t axis, bool keeps, int8_t dtype) {
+  return visit(dtype, [&](auto zero) -> PyObject* {
+    using T = decltype(zero);
+    int8_t of = reduced_dtype<KIND, T>(dtype);
+    if (of == NONE) return nullptr;
+    Shape shape(tensor.sizes());
+    int64_t n = shape[axis], inner = c10::multiply_integers(tensor.sizes().slice(axis + 1));
+    if (keeps)
+      shape[axis] = 1;
+    else
+      shape.erase(shape.begin() + axis);
+    at::Tensor made = empty(shape, of);
+    char* to = writeable_data_of(made);
+    const auto *x = reinterpret_cast<const T*>(data_of(tensor)), *end = x + tensor.numel();
+    for (; x < end; x += n * inner)
+      for (int64_t i = 0; i < inner; i++, to += itemsize(of)) reduce_elements<KIND>(to, x + i, n, inner, dtype);
+    return wrap_array(std::move(made));
+  });
+}
 
 // Make a scalar of the number that a kernel writes. The memory is reused: new memory would take a tenth of the time.
 template <class Write>
@@ -1175,13 +1243,12 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
     bool is_for_kernel = IS_EXTREME && is_float && tensor->numel() > FEW_FLOATS;
     if (IS_EXTREME && dtype == B1 && tensor->numel() > FEW) return nullptr;  // NumPy's loop is faster
     bool is_inexact = bit(dtype) & (FLOATS | COMPLEX);
-    if (!is_for_kernel && !keeps && (is_all || dim == 1) && KIND != MEAN && !(IS_TOTAL && is_inexact) && is_line(*tensor, stride)) {
-      int64_t n = tensor->numel();
-      const char* data = data_of(*tensor);
-      return visit(dtype, [&](auto zero) -> PyObject* {
-        return reduce_elements<KIND>(reinterpret_cast<const decltype(zero)*>(data), n, stride, dtype);
-      });
-    }
+    bool is_exact = KIND != MEAN && !(IS_TOTAL && is_inexact);
+    if (!is_for_kernel && !keeps && (is_all || dim == 1) && is_exact && is_line(*tensor, stride))
+      return reduce_line<KIND>(*tensor, stride, dtype);
+    bool has_kernel = IS_EXTREME && !(bit(dtype) & COMPLEX);
+    if (!is_all && dim > 1 && is_exact && !has_kernel && is_dense(*tensor))
+      return reduce_axis<KIND>(*tensor, axis < 0 ? axis + dim : axis, keeps, dtype);
     Fold line;
     if ((IS_TOTAL || KIND == MEAN) && (dtype == F64 || dtype == F32) && read_line(*tensor, is_all, axis, keeps, line))
       return dtype == F64 ? fold_floats<KIND, double>(*tensor, line) : fold_floats<KIND, float>(*tensor, line);
@@ -1280,13 +1347,14 @@ PyObject* vdot(PyObject*, PyObject* const* args, Py_ssize_t count) {
 PyObject* norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     if (count != 4 || !are_none(args, 1, 3) || args[3] != Py_False) return nullptr;
-    const at::Tensor* tensor = is_quiet() ? vector(args[0]) : nullptr;
-    if (tensor == nullptr) return nullptr;
+    const at::Tensor* tensor = is_quiet() ? array_tensor(args[0]) : nullptr;
+    if (tensor == nullptr || tensor->dim() != 1 || tensor->numel() == 0 || tensor->numel() >= LARGE) return nullptr;
+    int8_t given = dtype_of(*tensor), own = bit(given) & COUNTED ? F64 : given;
+    if (given == NONE || !(bit(own) & FLOATS)) return nullptr;
     at::Tensor line = *tensor;
-    if (!line.is_contiguous()) {  // its copy has the bits that the Python path gives
-      int8_t own = dtype_of(line);
+    if (!line.is_contiguous() || own != given) {  // its copy has the bits that the Python path gives
       line = empty(tensor->sizes(), own);
-      copy_loop(own, own)(writeable_data_of(line), data_of(*tensor), line.numel(), 1, tensor->strides()[0]);
+      copy_loop(given, own)(writeable_data_of(line), data_of(*tensor), line.numel(), 1, tensor->strides()[0]);
     }
     at::Tensor square = at::cpu::dot(line, line);
     int8_t dtype = dtype_of(square);
@@ -1328,7 +1396,13 @@ PyObject* where(PyObject*, PyObject* const* args, Py_ssize_t count) {
     alignas(16) char value[16];
     if (has_number) {
       PyObject* x = args[number];
-      if (!is_number(x) || (dtype == B1) != PyBool_Check(x) || !store_number(x, dtype, value, false)) return nullptr;
+      int8_t own;
+      if (const char* element = scalar_value(x, own)) {
+        if (own != dtype) return nullptr;
+        std::memcpy(value, element, itemsize(dtype));
+      } else if (!is_number(x) || (dtype == B1) != PyBool_Check(x) || !store_number(x, dtype, value, false)) {
+        return nullptr;
+      }
     } else if (dtype_of(*given[2]) != dtype) {
       return nullptr;
     }

@@ -4,6 +4,7 @@
 #include <torch/csrc/utils/tensor_numpy.h>
 
 #include <cstring>
+#include <limits>
 
 #include "functions.h"
 #include "layout.h"
@@ -138,15 +139,6 @@ PyObject* of_numpy(PyObject*, PyObject* array) {
       [] { return Py_NewRef(Py_None); });
 }
 
-// Make NumPy's scalar of a scalar that has its value inline.
-PyObject* numpy_scalar(PyObject* x) {
-  char number = held(x)->has_value ? numpy_number(held(x)->dtype) : static_cast<char>(-1);
-  PyObject* dtype = number < 0 ? nullptr : dtype_object(number);
-  PyObject* made = dtype == nullptr ? nullptr : new_scalar(held(x)->value, dtype, nullptr);
-  Py_XDECREF(dtype);
-  return made;
-}
-
 // Convert an argument for NumPy: arrays with at most so many elements to NumPy views, scalars to NumPy's; numbers,
 // strings and None stay; lists and tuples item by item. A new reference; nullptr without an exception for anything else,
 // and for no elements: NumPy may warn then.
@@ -156,6 +148,7 @@ PyObject* argument(PyObject* x, int64_t most) {
     return tensor == nullptr || tensor->numel() > most || tensor->numel() == 0 ? nullptr : numpy_view(*tensor, x);
   }
   if (is_scalar(x)) return numpy_scalar(x);
+  if (int8_t dtype; scalar_value(x, dtype) != nullptr) return Py_NewRef(x);
   if (PyComplex_CheckExact(x)) return nullptr;  // NumPy may cast it to a real dtype, with a warning
   if (x == Py_None || is_number(x) || PyUnicode_CheckExact(x)) return Py_NewRef(x);
   if (!PyList_CheckExact(x) && !PyTuple_CheckExact(x)) return nullptr;
@@ -281,6 +274,25 @@ PyObject* by_numpy(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject*
       [] { return Py_NewRef(Py_None); });
 }
 
+// draw(method of NumPy's generator, arguments...): its number, or an array over its memory. What it raises is raised: a
+// second call would draw other numbers.
+PyObject* draw(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  constexpr Py_ssize_t MOST = 8;
+  auto body = [&]() -> PyObject* {
+    if (!is_quiet() || !makes_on_cpu() || count > MOST) return nullptr;
+    PyObject *given[MOST], *drawn = nullptr;
+    Py_ssize_t ready = 1;
+    while (ready < count && (given[ready] = argument(args[ready], std::numeric_limits<int64_t>::max())) != nullptr) ready++;
+    if (ready == count) drawn = PyObject_Vectorcall(args[0], given + 1, count - 1, nullptr);
+    while (ready > 1) Py_DECREF(given[--ready]);
+    if (drawn == nullptr || Py_TYPE(drawn) != numpy_array) return drawn;
+    PyObject* made = guarded([&] { return take_over(drawn); }, [&] { return Py_NewRef(drawn); });
+    Py_DECREF(drawn);
+    return made;
+  };
+  return guarded(body, [] { return Py_NewRef(Py_None); });
+}
+
 // write_by_numpy(function, array, arguments...): let a NumPy function write to an array; return True if it did.
 PyObject* write_by_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded(
@@ -320,6 +332,27 @@ PyObject* numpy_part(const at::Tensor& tensor, PyObject* owner, c10::IntArrayRef
 }
 
 bool is_numpy(PyObject* x) { return Py_TYPE(x) == numpy_array; }
+
+PyObject* numpy_scalar(PyObject* x) {
+  char number = held(x)->has_value ? numpy_number(held(x)->dtype) : static_cast<char>(-1);
+  PyObject* dtype = number < 0 ? nullptr : dtype_object(number);
+  PyObject* made = dtype == nullptr ? nullptr : new_scalar(held(x)->value, dtype, nullptr);
+  Py_XDECREF(dtype);
+  return made;
+}
+
+const char* scalar_value(PyObject* x, int8_t& dtype) {
+  if (is_scalar(x)) {
+    dtype = held(x)->dtype;
+    if (held(x)->has_value) return held(x)->value;
+    const at::Tensor* tensor = plain_tensor(x);
+    dtype = tensor == nullptr || tensor->dim() > 0 ? NONE : dtype_of(*tensor);
+    return dtype == NONE ? nullptr : data_of(*tensor);
+  }
+  if (is_ours(x) || is_number(x)) return nullptr;
+  dtype = read_dtype(reinterpret_cast<PyObject*>(Py_TYPE(x)), NONE);
+  return dtype == NONE ? nullptr : reinterpret_cast<const char*>(x + 1);  // arrayscalars.h: it follows the object's head
+}
 
 bool borrow(PyObject* x, at::Tensor& tensor) {
   const auto* given = reinterpret_cast<const NumpyArray*>(x);
@@ -398,6 +431,7 @@ PyMethodDef HOST_FUNCTIONS[] = {
     {"few_by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy<512>)),
      METH_FASTCALL | METH_KEYWORDS, nullptr},
     TNP_FAST("write_by_numpy", write_by_numpy),
+    TNP_FAST("draw", draw),
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -17,6 +17,12 @@ PyObject* numpy_part(const at::Tensor& tensor, PyObject* owner, c10::IntArrayRef
 // Whether an object is an array of NumPy's own class.
 bool is_numpy(PyObject* x);
 
+// The value of a scalar of tnp that passes the guard, or of a NumPy scalar; nullptr for anything else.
+const char* scalar_value(PyObject* x, int8_t& dtype);
+
+// Make NumPy's scalar of a scalar of tnp that has its value inline; nullptr without an exception for any other.
+PyObject* numpy_scalar(PyObject* x);
+
 // Make a tensor over the memory of a NumPy array, which has to outlive it; false if the guard refuses the array.
 bool borrow(PyObject* x, at::Tensor& tensor);
 

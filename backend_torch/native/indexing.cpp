@@ -221,14 +221,13 @@ bool set_item(PyObject* array, PyObject* key, PyObject* value) {
   if (is_number(value)) {
     if (!store_number(value, dtype, number, true)) return false;
   } else {
-    if (!is_ours(value)) return false;
-    const Held* given = held(value);
-    const at::Tensor* source = given->has_value ? nullptr : plain_tensor(value);
-    if (!given->has_value && source == nullptr) return false;
-    given_dtype = given->has_value ? given->dtype : dtype_of(*source);
-    if (given->has_value || source->dim() == 0) {
-      const char* element = given->has_value ? given->value : data_of(*source);
-      if (is_scalar(value) && !fits(element, given_dtype, dtype)) return false;  // NumPy takes it for Python's number
+    const char* element = scalar_value(value, given_dtype);
+    const at::Tensor* source = element == nullptr && is_ours(value) ? plain_tensor(value) : nullptr;
+    if (element == nullptr && source == nullptr) return false;
+    if (source != nullptr) given_dtype = dtype_of(*source);
+    if (element != nullptr || source->dim() == 0) {
+      if (element == nullptr) element = data_of(*source);
+      if (!is_array(value) && !fits(element, given_dtype, dtype)) return false;  // NumPy takes it for Python's number
       if (!cast_element(number, dtype, element, given_dtype)) return false;
       given_dtype = dtype;
     } else if (source->sizes() != c10::IntArrayRef(view.sizes)) {

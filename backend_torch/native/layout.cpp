@@ -45,7 +45,7 @@ void release(Held* it) {
 void deallocate(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   Held* it = held(self);
-  if (it->has_value && it->weakrefs == nullptr && is_scalar(self) && !PyObject_GC_IsTracked(self) && scalars.put(it)) {
+  if (it->has_value && it->weakrefs == nullptr && scalars.put(it)) {  // an untracked scalar
     it->has_value = false;
     Py_DECREF(type);
     return;
@@ -231,7 +231,10 @@ PyObject* make_scalar(const char* value, int8_t dtype) {
   if (it == nullptr) return nullptr;
   it->has_value = true;
   it->dtype = dtype;
-  std::memcpy(it->value, value, itemsize(dtype));
+  if (itemsize(dtype) == 8)
+    std::memcpy(it->value, value, 8);
+  else
+    std::memcpy(it->value, value, itemsize(dtype));
   return reinterpret_cast<PyObject*>(it);  // untracked: it refers to no object until Python has its tensor
 }
 

@@ -2,6 +2,7 @@
 // same bits as torch's kernels and as NumPy.
 #include "loops.h"
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -11,6 +12,8 @@
 namespace tnp {
 namespace {
 
+template <class T>
+constexpr bool is_half = std::is_same_v<T, c10::Half>;
 template <class T>
 constexpr bool is_float = std::is_floating_point_v<T>;
 template <class T>
@@ -394,48 +397,86 @@ TNP_QUESTION(IsInf, std::fabs(a) == std::numeric_limits<T>::infinity(), ||, fals
 TNP_QUESTION(IsFinite, std::fabs(a) < std::numeric_limits<T>::infinity(), &&, true)
 #undef TNP_QUESTION
 
+// float16 is computed in float and rounded, as in NumPy and in torch; where that is no rounding of the result, not here.
+
+template <class Operation>
+constexpr bool has_half = Operation::template has<float>;
+template <>
+constexpr bool has_half<NextAfter> = false;
+template <>
+constexpr bool has_half<Radians> = false;
+template <>
+constexpr bool has_half<Degrees> = false;
+
+template <class Operation, class T>
+constexpr bool has_loop() {
+  if constexpr (is_half<T>)
+    return has_half<Operation>;
+  else
+    return Operation::template has<T>;
+}
+
+template <class Operation, class T, class... Rest>
+auto apply(T a, Rest... rest) {
+  if constexpr (is_half<T>) {
+    auto result = Operation::template of<float>(a, static_cast<float>(rest)...);
+    if constexpr (is_bool<decltype(result)>)
+      return result;
+    else
+      return c10::Half(result);
+  } else {
+    return Operation::template of<T>(a, rest...);
+  }
+}
+
 // Loops of operations.
 
 template <class Operation, class T>
 void binary(char* out_, const char* a_, const char* b_, int64_t n, int64_t stride_a, int64_t stride_b) {
   if (n == 0) return;  // an empty operand may have no memory and any stride
-  using R = decltype(Operation::template of<T>(T(), T()));
+  using R = decltype(apply<Operation>(T(), T()));
   auto* out = reinterpret_cast<R*>(out_);  // may be the same memory as an operand
   const auto* a = reinterpret_cast<const T*>(a_);
   const auto* b = reinterpret_cast<const T*>(b_);
   if (stride_a == 1 && stride_b == 1) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; i++) out[i] = Operation::template of<T>(a[i], b[i]);
+    for (int64_t i = 0; i < n; i++) out[i] = apply<Operation>(a[i], b[i]);
   } else if (stride_a == 1 && stride_b == 0) {
     const T second = *b;
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; i++) out[i] = Operation::template of<T>(a[i], second);
+    for (int64_t i = 0; i < n; i++) out[i] = apply<Operation>(a[i], second);
   } else if (stride_a == 0 && stride_b == 1) {
     const T first = *a;
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; i++) out[i] = Operation::template of<T>(first, b[i]);
+    for (int64_t i = 0; i < n; i++) out[i] = apply<Operation>(first, b[i]);
   } else {
-    for (int64_t i = 0; i < n; i++) out[i] = Operation::template of<T>(a[i * stride_a], b[i * stride_b]);
+    for (int64_t i = 0; i < n; i++) out[i] = apply<Operation>(a[i * stride_a], b[i * stride_b]);
   }
 }
 
 template <class Operation, class T>
 void unary(char* out_, const char* a_, int64_t n, int64_t stride) {
   if (n == 0) return;
-  using R = decltype(Operation::template of<T>(T()));
+  using R = decltype(apply<Operation>(T()));
   auto* out = reinterpret_cast<R*>(out_);
   const auto* a = reinterpret_cast<const T*>(a_);
   if (stride == 1) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; i++) out[i] = Operation::template of<T>(a[i]);
+    for (int64_t i = 0; i < n; i++) out[i] = apply<Operation>(a[i]);
   } else {
-    for (int64_t i = 0; i < n; i++) out[i] = Operation::template of<T>(a[i * stride]);
+    for (int64_t i = 0; i < n; i++) out[i] = apply<Operation>(a[i * stride]);
   }
 }
 
 template <class To, class From>
 To converted(From a) {
-  if constexpr (is_complex<From> && is_bool<To>)
+  if constexpr (is_half<From> && !is_half<To>)
+    return converted<To>(static_cast<float>(a));
+  else if constexpr (is_half<To> && std::is_same_v<From, double>)
+    return to_half(a);
+  else if constexpr (is_half<To> && !is_half<From>)
+    return static_cast<float>(a);
+  else if constexpr (is_complex<From> && is_bool<To>)
     return a != From(0);
   else if constexpr (is_complex<To> && !is_complex<From>)
     return To(static_cast<typename To::value_type>(a));
@@ -453,6 +494,12 @@ void copy(char* out_, const char* a_, int64_t n, int64_t stride_out, int64_t str
       std::memcpy(out, a, n * sizeof(To));
     else
       for (int64_t i = 0; i < n; i++) out[i] = converted<To>(a[i]);
+  } else if (stride == 0) {
+    const To value = converted<To>(*a);
+    if (stride_out == 1)
+      std::fill_n(out, n, value);
+    else
+      for (int64_t i = 0; i < n; i++) out[i * stride_out] = value;
   } else {
     for (int64_t i = 0; i < n; i++) out[i * stride_out] = converted<To>(a[i * stride]);
   }
@@ -462,9 +509,13 @@ template <class Operation>
 Found<BinaryLoop> find_binary(int8_t dtype) {
   return visit(dtype, [&](auto zero) -> Found<BinaryLoop> {
     using T = decltype(zero);
-    if constexpr (Operation::template has<T>) {
-      using R = decltype(Operation::template of<T>(T(), T()));
-      return {binary<Operation, T>, std::is_same_v<R, T> ? dtype : static_cast<int8_t>(B1)};
+    if constexpr (has_loop<Operation, T>()) {
+      using R = decltype(apply<Operation>(T(), T()));
+      return {binary<Operation, T>, std::is_same_v<R, T> ? dtype : static_cast<int8_t>(B1),
+              [](char* out, const char* a, const char* b) {
+                *reinterpret_cast<R*>(out) =
+                    apply<Operation>(*reinterpret_cast<const T*>(a), *reinterpret_cast<const T*>(b));
+              }};
     } else {
       return {};
     }
@@ -475,9 +526,12 @@ template <class Operation>
 Found<UnaryLoop> find_unary(int8_t dtype) {
   return visit(dtype, [&](auto zero) -> Found<UnaryLoop> {
     using T = decltype(zero);
-    if constexpr (Operation::template has<T>) {
-      using R = decltype(Operation::template of<T>(T()));
-      return {unary<Operation, T>, std::is_same_v<R, T> ? dtype : static_cast<int8_t>(B1)};
+    if constexpr (has_loop<Operation, T>()) {
+      using R = decltype(apply<Operation>(T()));
+      return {unary<Operation, T>, std::is_same_v<R, T> ? dtype : static_cast<int8_t>(B1),
+              [](char* out, const char* a) {
+                *reinterpret_cast<R*>(out) = apply<Operation>(*reinterpret_cast<const T*>(a));
+              }};
     } else {
       return {};
     }
@@ -562,9 +616,9 @@ CopyLoop copy_loop(int8_t from, int8_t to) {
     return visit(to, [&](auto target) -> CopyLoop {
       using From = decltype(source);
       using To = decltype(target);
-      if constexpr (is_float<From> && is_integer<To>)
+      if constexpr ((is_float<From> || is_half<From>) && is_integer<To>)
         return nullptr;  // undefined beyond the integer's range: torch casts these
-      else if constexpr (is_complex<From> && (is_float<To> || is_integer<To>))
+      else if constexpr (is_complex<From> && (is_float<To> || is_half<To> || is_integer<To>))
         return nullptr;  // warns
       else
         return copy<From, To>;

@@ -14,10 +14,11 @@ struct NumpyLoop {
   int8_t dtypes[3];  // dtypes of the operands and the output
 };
 
-// A native loop or one of NumPy's. `out` is contiguous; strides of operands count elements.
-template <class Own>
+// A native loop or one of NumPy's. `out` is contiguous; strides of operands count elements. `One` computes one element.
+template <class Own, class OneElement>
 class Loop {
  public:
+  using One = OneElement;
   Loop(Own own = nullptr) : own_(own) {}
   explicit Loop(const NumpyLoop& numpy) : numpy_(numpy) {}
   bool operator==(std::nullptr_t) const { return own_ == nullptr && numpy_.function == nullptr; }
@@ -44,14 +45,17 @@ class Loop {
 };
 
 using BinaryLoop =
-    Loop<void (*)(char* out, const char* a, const char* b, int64_t n, int64_t stride_a, int64_t stride_b)>;
-using UnaryLoop = Loop<void (*)(char* out, const char* a, int64_t n, int64_t stride)>;
+    Loop<void (*)(char* out, const char* a, const char* b, int64_t n, int64_t stride_a, int64_t stride_b),
+         void (*)(char* out, const char* a, const char* b)>;
+using UnaryLoop =
+    Loop<void (*)(char* out, const char* a, int64_t n, int64_t stride), void (*)(char* out, const char* a)>;
 using CopyLoop = void (*)(char* out, const char* a, int64_t n, int64_t stride_out, int64_t stride);
 
 template <class Loop>
 struct Found {
   Loop loop;
   int8_t out = NONE;
+  typename Loop::One one = nullptr;
 };
 
 // Return the native loop of a ufunc on operands of one dtype, if there is one.

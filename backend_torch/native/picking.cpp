@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "functions.h"
 #include "host.h"
 #include "loops.h"
 
@@ -44,7 +46,7 @@ bool is_numpy_integer(PyObject* item) {
 }  // namespace
 
 bool is_integer(PyObject* item) {
-  if (PyLong_CheckExact(item)) return true;
+  if (PyLong_CheckExact(item) || is_numpy_int64(item)) return true;
   if (PySlice_Check(item) || item == Py_None || item == Py_Ellipsis) return false;
   if (!is_scalar(item)) return !is_array(item) && is_numpy_integer(item);
   const Held* it = held(item);
@@ -59,11 +61,11 @@ bool read_integer(PyObject* item, int64_t& index) {
     index = PyLong_AsLongLongAndOverflow(item, &overflow);
     return !overflow;
   }
-  if (!is_integer(item)) return false;
   if (is_numpy_int64(item)) {
     index = *reinterpret_cast<const int64_t*>(item + 1);
     return true;
   }
+  if (!is_integer(item)) return false;
   if (!is_scalar(item)) {
     PyObject* number = PyNumber_Index(item);
     if (number == nullptr) PyErr_Clear();  // timedelta64 is a numpy.integer too
@@ -242,15 +244,15 @@ bool read_value(PyObject* value, const at::Tensor& tensor, c10::IntArrayRef size
     given.data = given.number;
     return dtype < LOOPS && store_number(value, dtype, given.number, true);
   }
-  if (!is_ours(value)) return false;
-  const Held* it = held(value);
-  if (it->has_value) {
-    if (it->dtype != dtype) return false;
-    given.data = it->value;
+  int8_t own;
+  given.data = scalar_value(value, own);
+  if (given.data != nullptr) {
     given.is_one = true;
-    return true;
+    if (own == dtype) return true;
+    const char* element = std::exchange(given.data, given.number);
+    return dtype < LOOPS && fits(element, own, dtype) && cast_element(given.number, dtype, element, own);
   }
-  const at::Tensor* source = plain_tensor(value);
+  const at::Tensor* source = is_ours(value) ? plain_tensor(value) : nullptr;
   if (source == nullptr || source->dtype() != tensor.dtype() || may_overlap(*source, tensor)) return false;
   given.data = data_of(*source);
   given.is_one = source->dim() == 0;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "functions.h"
+#include "host.h"
 #include "indexing.h"
 #include "layout.h"
 #include "ufuncs.h"
@@ -96,6 +97,7 @@ PyObject* python_binary(const Methods& row, PyObject* self, PyObject* other) {
 
 template <int I>
 PyObject* binary(PyObject* self, PyObject* other) {
+  if (PyObject* result = call_scalars(methods[I].ufunc, self, other)) return result;
   return guarded([&] { return call_binary(methods[I].ufunc, self, other); },
                  [&] { return python_binary(methods[I], self, other); });
 }
@@ -104,6 +106,8 @@ template <int I>
 PyObject* inplace(PyObject* self, PyObject* other) {
   int kind = class_of(self);
   if (kind == 1)  // scalars are immutable
+    if (PyObject* result = call_scalars(methods[I].ufunc, self, other)) return result;
+  if (kind == 1)
     return guarded([&] { return call_binary(methods[I].ufunc, self, other); },
                    [&] { return call2(methods[I].inplace[1], self, other); });
   return guarded([&]() -> PyObject* { return call_inplace(methods[I].ufunc, self, other) ? Py_NewRef(self) : nullptr; },
@@ -148,6 +152,7 @@ PyObject* comparing[6][CLASSES];
 Ufunc* comparisons[6];
 
 PyObject* compare(PyObject* self, PyObject* other, int operation) {
+  if (PyObject* result = call_scalars(comparisons[operation], self, other)) return result;
   return guarded([&] { return call_binary(comparisons[operation], self, other); },
                  [&]() -> PyObject* {
                    int kind = class_of(self);
@@ -175,6 +180,7 @@ Ufunc* unary_ufuncs[UNARIES];
 
 template <int I>
 PyObject* unary(PyObject* self) {
+  if (PyObject* result = call_scalar(unary_ufuncs[I], self)) return result;
   return guarded([&] { return call_unary(unary_ufuncs[I], self); },
                  [&] { return PyObject_CallOneArg(unary_methods[I][class_of(self)], self); });
 }
@@ -205,7 +211,7 @@ PyObject* to_float(PyObject* self) {
       [&]() -> PyObject* {
         int8_t dtype;
         const char* element = only_element(self, false, dtype);
-        if (element == nullptr || dtype > F64) return nullptr;
+        if (element == nullptr || bit(dtype) & COMPLEX) return nullptr;
         PyObject* number = load_number(element, dtype);
         if (number == nullptr || PyFloat_CheckExact(number)) return number;
         PyObject* result = PyNumber_Float(number);
@@ -220,7 +226,7 @@ PyObject* to_int(PyObject* self) {
       [&]() -> PyObject* {
         int8_t dtype;
         const char* element = only_element(self, false, dtype);
-        if (element == nullptr || dtype > F64) return nullptr;
+        if (element == nullptr || bit(dtype) & COMPLEX) return nullptr;
         PyObject* number = load_number(element, dtype);
         if (number == nullptr || PyLong_CheckExact(number)) return number;
         PyObject* result = PyNumber_Long(number);
@@ -279,6 +285,19 @@ Py_hash_t hash(PyObject* self) {
     if (number == nullptr) return -1;
   }
   Py_hash_t result = PyObject_Hash(number);
+  Py_DECREF(number);
+  return result;
+}
+
+// Texts: those of NumPy's scalars.
+
+PyObject* text_methods[2];  // __str__, __repr__ of scalars
+
+template <int I>
+PyObject* text(PyObject* self) {
+  PyObject* number = numpy_scalar(self);
+  if (number == nullptr) return PyErr_Occurred() ? nullptr : PyObject_CallOneArg(text_methods[I], self);
+  PyObject* result = I == 0 ? PyObject_Str(number) : PyObject_Repr(number);
   Py_DECREF(number);
   return result;
 }
@@ -408,6 +427,7 @@ PyObject* refuse_to_iterate(PyObject* self) {
 // Calls of ufuncs.
 
 PyObject* python_calls[2];
+PyObject* ufunc_types[2];  // of one operand and of two
 
 // Return the array of `out=array`, or None without options; nullptr if there are other options.
 PyObject* only_out(PyObject* kwargs) {
@@ -481,6 +501,18 @@ PyObject* call_binary_ufunc(PyObject* self, PyObject* args, PyObject* kwargs) {
         Py_DECREF(method);
         return result;
       });
+}
+
+// ufunc(numpy's ufunc, operands...): what the ufunc of tnp computes.
+PyObject* call_of_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return guarded(
+      [&]() -> PyObject* {
+        Ufunc* ufunc = count == 2 || count == 3 ? find_ufunc(args[0]) : nullptr;
+        auto* needed = ufunc == nullptr ? nullptr : reinterpret_cast<PyObject*>(Py_TYPE(ufunc->object));
+        if (needed != ufunc_types[count - 2]) return nullptr;
+        return count == 2 ? call_unary(ufunc, args[1]) : call_binary(ufunc, args[1], args[2]);
+      },
+      [] { return Py_NewRef(Py_None); });
 }
 
 // Attributes: properties of the class, which stay properties to Python, with a getter that makes no tensor.
@@ -633,6 +665,8 @@ bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* read
     getting[kind] = method_of(type, "__getitem__");
   }
   hash_method = method_of(scalar, "__hash__");
+  text_methods[0] = method_of(scalar, "__str__");
+  text_methods[1] = method_of(scalar, "__repr__");
   setting = method_of(array, "__setitem__");
   measuring = method_of(array, "__len__");
   iterating = method_of(array, "__iter__");
@@ -652,6 +686,8 @@ bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* read
     type->tp_richcompare = compare;
   }
   scalar->tp_hash = float64->tp_hash = hash;
+  scalar->tp_str = float64->tp_str = text<0>;
+  scalar->tp_repr = float64->tp_repr = text<1>;
   scalar->tp_iter = float64->tp_iter = refuse_to_iterate;
   array->tp_as_mapping->mp_subscript = readonly->tp_as_mapping->mp_subscript = subscript;
   array->tp_as_mapping->mp_ass_subscript = assign_subscript;
@@ -661,11 +697,14 @@ bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* read
   return keep_from_specializing(getting[0]) && keep_from_specializing(getting[2]);
 }
 
+PyMethodDef UFUNC_FUNCTIONS[] = {TNP_FAST("ufunc", call_of_numpy), {nullptr, nullptr, 0, nullptr}};
+
 bool install_calls(PyTypeObject* unary_type, PyTypeObject* binary_type) {
   PyTypeObject* types[] = {unary_type, binary_type};
   for (int i = 0; i < 2; i++) {
     python_calls[i] = method_of(types[i], "__call__");
     if (python_calls[i] == nullptr) return false;
+    ufunc_types[i] = reinterpret_cast<PyObject*>(types[i]);
   }
   unary_type->tp_call = call_unary_ufunc;
   binary_type->tp_call = call_binary_ufunc;

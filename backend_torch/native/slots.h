@@ -10,4 +10,6 @@ bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* read
 bool install_attributes(PyTypeObject* array, PyTypeObject* scalar, PyObject* dtypes);
 bool install_calls(PyTypeObject* unary, PyTypeObject* binary);
 
+extern PyMethodDef UFUNC_FUNCTIONS[];  // ends with an empty row
+
 }  // namespace tnp

@@ -17,7 +17,7 @@ PyObject* resolver = nullptr;
 
 namespace {
 
-std::unordered_map<PyObject*, Ufunc*> by_object;
+std::unordered_map<PyObject*, Ufunc*> by_object;  // ufuncs of tnp and of NumPy
 std::vector<std::unique_ptr<Ufunc>> ufuncs;
 
 // An operand: a tensor, a scalar's value, or a Python number, whose kind stands for its dtype. A list is a new tensor, and
@@ -31,18 +31,6 @@ struct Operand {
   bool is_0d() const { return tensor == nullptr || tensor->dim() == 0; }
   c10::IntArrayRef sizes() const { return tensor == nullptr ? c10::IntArrayRef() : tensor->sizes(); }
 };
-
-// Whether an object is a numpy.float64, which has the layout of Python's float but a dtype of its own.
-bool is_numpy_float(PyObject* x) {
-  static PyObject* type = [] {
-    PyObject* numpy = PyImport_ImportModule("numpy");
-    PyObject* found = numpy == nullptr ? nullptr : PyObject_GetAttrString(numpy, "float64");
-    PyErr_Clear();
-    Py_XDECREF(numpy);
-    return found;
-  }();
-  return reinterpret_cast<PyObject*>(Py_TYPE(x)) == type;
-}
 
 bool read(PyObject* x, Operand& operand) {
   if (is_ours(x)) {
@@ -79,10 +67,8 @@ bool read(PyObject* x, Operand& operand) {
     operand.given = dtype_of(operand.borrowed);
     return true;
   }
-  if (!is_numpy_float(x)) return false;
-  operand.value = reinterpret_cast<const char*>(&reinterpret_cast<PyFloatObject*>(x)->ob_fval);
-  operand.given = F64;
-  return true;
+  operand.value = scalar_value(x, operand.given);
+  return operand.value != nullptr;
 }
 
 // Whether NumPy takes a number, without an array beside it, for one of its dtypes and the result is on the CPU.
@@ -122,10 +108,12 @@ const BinaryPlan& make_plan(Ufunc* ufunc, BinaryPlan& plan, int8_t a, int8_t b, 
   plan.left = resolved[0];
   plan.right = resolved[1];
   plan.out = resolved[2];
+  plan.is_half = plan.left == F16;
   bool is_one = plan.left == plan.right;
   auto found = is_one ? binary_loop(ufunc->name.c_str(), plan.left) : Found<BinaryLoop>();
   if (found.out == plan.out) {
     plan.loop = found.loop;
+    if (!ufunc->is_power) plan.one = found.one;
   } else if (numpy.function != nullptr) {
     plan.loop = BinaryLoop(numpy);
     plan.state = State::NUMPY;
@@ -143,16 +131,18 @@ const UnaryPlan& make_plan(Ufunc* ufunc, UnaryPlan& plan, int8_t a) {
   if (!resolve(ufunc, &a, 1, NONE, resolved, numpy)) return plan;
   plan.in = resolved[0];
   plan.out = resolved[1];
+  plan.is_half = plan.in == F16;
   auto found = unary_loop(ufunc->name.c_str(), plan.in);
   if (found.out == plan.out) {
     plan.loop = found.loop;
+    if (a == plan.in) plan.one = found.one;
   } else if (numpy.function != nullptr) {
     plan.loop = UnaryLoop(numpy);
     plan.state = State::NUMPY;
     return plan;
   }
   plan.kernel = unary_kernel(ufunc->name.c_str(), plan.in);
-  if (plan.kernel != nullptr && plan.in == plan.out) plan.one = one_element(ufunc->name.c_str(), plan.in);
+  if (plan.kernel != nullptr && plan.in == plan.out) plan.by_kernel = one_element(ufunc->name.c_str(), plan.in);
   if (plan.loop != nullptr || plan.kernel != nullptr) plan.state = State::NATIVE;
   return plan;
 }
@@ -339,7 +329,7 @@ Ufunc* add_ufunc(PyObject* object, PyObject* numpy, PyObject* kernel, const char
   ufunc->kernel = Py_NewRef(kernel);
   ufunc->name = name;
   ufunc->is_power = std::strcmp(name, "power") == 0;
-  by_object[object] = ufunc.get();
+  by_object[object] = by_object[numpy] = ufunc.get();
   ufuncs.push_back(std::move(ufunc));
   return ufuncs.back().get();
 }
@@ -419,10 +409,42 @@ PyObject* call_rows(const BinaryPlan& plan, const Operand& a, const Operand& b) 
   return wrap_array(std::move(result));
 }
 
+// Whether torch's kernel takes less time than a loop: its float16 is in vectors.
+template <class Plan>
+bool prefers_kernel(const Plan& plan, c10::IntArrayRef sizes) {
+  constexpr int64_t FEW = 64;
+  return plan.kernel != nullptr && plan.is_half && c10::multiply_integers(sizes) > FEW;
+}
+
+PyObject* call_loop(const UnaryPlan& plan, const Operand& a) {
+  int64_t n = a.tensor == nullptr ? 1 : a.tensor->numel();
+  // A result of torch keeps the stride of an array with one element, whatever it is.
+  bool is_odd = n == 1 && a.sizes().size() == 1 && a.tensor->strides()[0] != 1;
+  Source source;
+  if (is_odd || !prepare(a, plan.in, source)) return nullptr;
+  return computed(a.sizes(), plan.out, [&](char* out) {
+    in_parts(n, [&](int64_t from, int64_t count) {
+      plan.loop(out + from * itemsize(plan.out), source.data + from * source.stride * itemsize(plan.in), count,
+                source.stride);
+    });
+  });
+}
+
+// The square of complex numbers, which NumPy computes for the exponent 2; nullptr without an exception for other ones.
+PyObject* call_square(const Operand& a, PyObject* exponent, int8_t dtype) {
+  static Ufunc* square = find_ufunc("square");
+  if (!(bit(dtype) & COMPLEX) || a.given != dtype || !is_equal(exponent, 2)) return nullptr;
+  UnaryPlan& plan = square->unary[dtype];
+  if (plan.state == State::UNKNOWN) make_plan(square, plan, dtype);
+  return is_native(plan.state) && plan.loop != nullptr ? call_loop(plan, a) : nullptr;
+}
+
 PyObject* call_arrays(const BinaryPlan& plan, bool is_power, const Operand& a, const Operand& b) {
+  if (is_power && b.number != nullptr)
+    if (PyObject* result = call_square(a, b.number, plan.left)) return result;
   if (is_power && b.number != nullptr && is_shortcut(plan.left, b.number)) return call_power(plan, a, b);
   c10::IntArrayRef sizes;
-  if (plan.loop != nullptr && has_common_shape(a, b, sizes)) {
+  if (plan.loop != nullptr && has_common_shape(a, b, sizes) && !prefers_kernel(plan, sizes)) {
     int64_t n = c10::multiply_integers(sizes);
     Source left, right;
     if (prepare(a, plan.left, left) && prepare(b, plan.right, right))
@@ -435,7 +457,7 @@ PyObject* call_arrays(const BinaryPlan& plan, bool is_power, const Operand& a, c
       });
     if (PyErr_Occurred()) return nullptr;
   }
-  if (plan.loop != nullptr)
+  if (plan.loop != nullptr && !prefers_kernel(plan, sizes))
     if (PyObject* result = call_rows(plan, a, b)) return result;
   if (plan.kernel == nullptr || PyErr_Occurred()) return nullptr;
   at::Tensor left, right;
@@ -444,6 +466,40 @@ PyObject* call_arrays(const BinaryPlan& plan, bool is_power, const Operand& a, c
 }
 
 }  // namespace
+
+PyObject* call_scalars(Ufunc* ufunc, PyObject* x, PyObject* y) noexcept {
+  auto given = [](PyObject* each) {
+    if (is_scalar(each)) return held(each)->has_value ? held(each)->dtype : NONE;
+    return PyFloat_CheckExact(each) ? WEAK_FLOAT : PyLong_CheckExact(each) ? WEAK_INT : NONE;
+  };
+  int8_t a = given(x), b = given(y);
+  if (a == NONE || b == NONE || !is_quiet()) return nullptr;
+  const BinaryPlan& plan = ufunc->binary[a][b];
+  if (plan.one == nullptr) return nullptr;
+  alignas(16) char left[16], right[16], out[16];
+  auto value = [](PyObject* each, int8_t own, int8_t wanted, char* place) -> const char* {
+    if (own >= DTYPES) return store_number(each, wanted, place, false) ? place : nullptr;
+    if (own == wanted) return held(each)->value;
+    auto loop = copy_loop(own, wanted);
+    if (loop == nullptr) return nullptr;
+    loop(place, held(each)->value, 1, 1, 1);
+    return place;
+  };
+  const char* one = value(x, a, plan.left, left);
+  const char* other = one == nullptr ? nullptr : value(y, b, plan.right, right);
+  if (other == nullptr) return nullptr;
+  plan.one(out, one, other);
+  return wrap_scalar(out, plan.out);
+}
+
+PyObject* call_scalar(Ufunc* ufunc, PyObject* x) noexcept {
+  if (!is_scalar(x) || !held(x)->has_value || !is_quiet()) return nullptr;
+  const UnaryPlan& plan = ufunc->unary[held(x)->dtype];
+  if (plan.one == nullptr) return nullptr;
+  alignas(16) char out[16];
+  plan.one(out, held(x)->value);
+  return wrap_scalar(out, plan.out);
+}
 
 PyObject* call_binary(Ufunc* ufunc, PyObject* x, PyObject* y) {
   Operand a, b;
@@ -468,25 +524,15 @@ PyObject* call_unary(Ufunc* ufunc, PyObject* x) {
   UnaryPlan& plan = ufunc->unary[a.given];
   if (plan.state == State::UNKNOWN) make_plan(ufunc, plan, a.given);
   if (!is_native(plan.state)) return nullptr;
-  if (a.tensor == nullptr && plan.loop == nullptr && plan.one != nullptr) {
+  if (a.tensor == nullptr && plan.loop == nullptr && plan.by_kernel != nullptr) {
     alignas(16) char place[16];
     const char* value = cast_value(a, plan.in, place);
-    if (value != nullptr) return wrap_scalar(plan.one(value, plan.in), plan.out);
+    if (value != nullptr) return wrap_scalar(plan.by_kernel(value, plan.in), plan.out);
   }
   int64_t n = a.tensor == nullptr ? 1 : a.tensor->numel();
-  if (plan.loop != nullptr) {
-    // A result of torch keeps the stride of an array with one element, whatever it is.
-    bool is_odd = n == 1 && a.sizes().size() == 1 && a.tensor->strides()[0] != 1;
-    Source source;
-    if (!is_odd && prepare(a, plan.in, source))
-      return computed(a.sizes(), plan.out, [&](char* out) {
-        in_parts(n, [&](int64_t from, int64_t count) {
-          plan.loop(out + from * itemsize(plan.out), source.data + from * source.stride * itemsize(plan.in), count,
-                    source.stride);
-        });
-      });
-  }
-  if (plan.kernel == nullptr) return nullptr;
+  if (plan.loop != nullptr && !prefers_kernel(plan, a.sizes()))
+    if (PyObject* result = call_loop(plan, a)) return result;
+  if (plan.kernel == nullptr || PyErr_Occurred()) return nullptr;
   at::Tensor operand;
   if (!tensor_of(a, plan.in, operand)) return nullptr;
   return wrap(without_gil(n, [&] { return plan.kernel(operand); }));
@@ -563,6 +609,29 @@ PyObject* written(PyObject* out, char* place, const at::Tensor& result) {
 
 }  // namespace
 
+namespace {
+
+// Compute into new memory, and cast the results to an output of another dtype or in another order.
+PyObject* call_binary_elsewhere(Ufunc* ufunc, const Operand& a, const Operand& b, PyObject* out) {
+  const at::Tensor* target = is_array(out) ? plain_tensor(out) : nullptr;
+  if (target == nullptr || target->dim() == 0 || target->numel() == 0 || target->numel() >= LARGE) return nullptr;
+  if (!is_dense(*target) && (target->dim() > 1 || target->strides()[0] <= 0)) return nullptr;
+  int8_t dtype = dtype_of(*target);
+  if (dtype == NONE) return nullptr;
+  BinaryPlan& plan = ufunc->into[{a.given, b.given, dtype}];
+  if (plan.state == State::UNKNOWN) make_plan(ufunc, plan, a.given, b.given, dtype);
+  auto copy = copy_loop(plan.out, dtype);
+  if (!is_native(plan.state) || copy == nullptr) return nullptr;
+  PyObject* made = call_arrays(plan, false, a, b);
+  const at::Tensor* result = made != nullptr && is_array(made) ? plain_tensor(made) : nullptr;
+  bool fits = result != nullptr && result->sizes() == target->sizes() && is_dense(*result);
+  if (fits) copy(writeable_data_of(*target), data_of(*result), target->numel(), is_dense(*target) ? 1 : target->strides()[0], 1);
+  Py_XDECREF(made);
+  return fits ? written(out) : nullptr;
+}
+
+}  // namespace
+
 PyObject* call_binary_into(Ufunc* ufunc, PyObject* x, PyObject* y, PyObject* out) {
   Operand a, b;
   if (!is_quiet() || ufunc->is_power || !read(x, a) || !read(y, b)) return nullptr;
@@ -572,7 +641,7 @@ PyObject* call_binary_into(Ufunc* ufunc, PyObject* x, PyObject* y, PyObject* out
   c10::IntArrayRef sizes;
   if (!has_common_shape(a, b, sizes)) return nullptr;
   char* place = place_of(out, plan.out, sizes, a, b);
-  if (place == nullptr) return nullptr;
+  if (place == nullptr) return call_binary_elsewhere(ufunc, a, b, out);
   Source left, right;
   if (plan.loop != nullptr && prepare(a, plan.left, left) && prepare(b, plan.right, right)) {
     plan.loop(place, left.data, right.data, c10::multiply_integers(sizes), left.stride, right.stride);
@@ -613,7 +682,7 @@ bool call_inplace(Ufunc* ufunc, PyObject* x, PyObject* y) {
   int64_t n = target.numel();
   if (n >= LARGE) return false;
   bool is_shortened = ufunc->is_power && b.number != nullptr && is_shortcut(a.given, b.number);
-  if (plan.loop == nullptr || is_shortened) return write_computed(plan, ufunc->is_power, a, b);
+  if (plan.loop == nullptr || is_shortened || prefers_kernel(plan, target.sizes())) return write_computed(plan, ufunc->is_power, a, b);
   if (!target.is_contiguous() || (!b.is_0d() && b.tensor->sizes() != target.sizes())) {
     if (!write_rows(plan, target, b)) return false;
     target.unsafeGetTensorImpl()->bump_version();

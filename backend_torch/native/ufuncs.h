@@ -1,6 +1,7 @@
 // Ufuncs: which loop computes operands of which dtypes, and the call itself.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -18,17 +19,21 @@ enum class State : uint8_t { UNKNOWN, PYTHON, NUMPY, NATIVE };  // who computes 
 
 struct BinaryPlan {
   State state = State::UNKNOWN;
+  bool is_half = false;  // whether it computes float16
   int8_t left = NONE, right = NONE, out = NONE;
   BinaryLoop loop;
+  BinaryLoop::One one = nullptr;  // for scalars and numbers
   BinaryKernel kernel = nullptr;
 };
 
 struct UnaryPlan {
   State state = State::UNKNOWN;
+  bool is_half = false;  // whether it computes float16
   int8_t in = NONE, out = NONE;
   UnaryLoop loop;
+  UnaryLoop::One one = nullptr;
   UnaryKernel kernel = nullptr;
-  OneElement one = nullptr;
+  OneElement by_kernel = nullptr;
 };
 
 // A ufunc of tnp with its plans; each plan is made when it is first needed.
@@ -40,6 +45,7 @@ struct Ufunc {
   bool is_power;
   BinaryPlan binary[GIVEN][GIVEN];
   BinaryPlan inplace[DTYPES][GIVEN];
+  std::map<std::array<int8_t, 3>, BinaryPlan> into;  // by operands and output, which is of another dtype than theirs
   UnaryPlan unary[GIVEN];
 };
 
@@ -50,6 +56,10 @@ extern PyObject* resolver;
 Ufunc* add_ufunc(PyObject* object, PyObject* numpy, PyObject* kernel, const char* name);
 Ufunc* find_ufunc(PyObject* object);
 Ufunc* find_ufunc(const char* name);
+
+// Compute a scalar and another one or a Python number, for operators; nullptr without an exception if `call_binary` has to.
+PyObject* call_scalars(Ufunc* ufunc, PyObject* a, PyObject* b) noexcept;
+PyObject* call_scalar(Ufunc* ufunc, PyObject* a) noexcept;
 
 // A new reference; nullptr without an exception if the Python path has to compute.
 PyObject* call_binary(Ufunc* ufunc, PyObject* a, PyObject* b);

@@ -293,6 +293,8 @@ class ndarray(Methods):
         return interop.to_numpy(self, dtype, copy)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if not kwargs and method == "__call__" and (found := heads.ufunc(ufunc, *inputs)) is not None:
+            return found
         return numpy_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:

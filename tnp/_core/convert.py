@@ -338,9 +338,13 @@ def asarray(
     array([[1, 2],
            [3, 4]])
     """
+    if order is device is copy is like is None:
+        if type(a) is ndarray:
+            if dtype is None:
+                return a
+        elif (made := heads.array(a, dtype)) is not None:
+            return made
     check_like(like)
-    if dtype is None and order is None and device is None and copy is None and type(a) is ndarray:
-        return a
     if isinstance(dtype, (str, np.dtype)) and (parts := np.dtype(dtype).subdtype) is not None:
         return asarray(_of_subarrays(a, *parts), None, order, device=device, copy=copy)
     copy = copy_mode(copy)

@@ -27,6 +27,7 @@ HOSTED = {
     "average": "a, axis, weights, returned if keepdims is False",
     "block": "arrays",
     "choose": "a, choices, None, mode if out is None",
+    "clip": "a, min, max if out is None and not kwargs and a_min is a_max is _no_value",
     "column_stack": "tup",
     "corrcoef": "x, y, rowvar if dtype is None",
     "cov": "m, y, rowvar, bias, ddof, fweights, aweights if dtype is None",

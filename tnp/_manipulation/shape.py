@@ -83,7 +83,7 @@ def shape(a: Any) -> Shape:
     >>> np.shape([[1, 2, 3]])
     (1, 3)
     """
-    return tuple(tensor_of(a).shape)
+    return a.shape if isinstance(a, ndarray) else tuple(tensor_of(a).shape)
 
 
 def ndim(a: Any) -> int:
@@ -107,7 +107,7 @@ def ndim(a: Any) -> int:
     >>> np.ndim([[1, 2, 3]])
     2
     """
-    return int(tensor_of(a).dim())
+    return a.ndim if isinstance(a, ndarray) else int(tensor_of(a).dim())
 
 
 def size(a: Any, axis: int | Sequence[int] | None = None) -> int:

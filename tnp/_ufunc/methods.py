@@ -48,11 +48,20 @@ _NOT_IN_PLACE = (  # the error of ``at`` for a read-only array, whose text chang
     if NUMPY < "2.5.5"
     else "array to perform in place operation on is read-only"
 )
+_HEADS = {  # arguments: array, axis, dtype, out, keepdims, initial, where
+    "add": heads.sum,
+    "multiply": heads.prod,
+    "maximum": lambda array, axis, dtype, *rest: None if dtype else heads.max(array, axis, *rest),
+    "minimum": lambda array, axis, dtype, *rest: None if dtype else heads.min(array, axis, *rest),
+}
 _MODULAR = frozenset({"add", "subtract", "multiply"})  # on integers, exact modulo the width of any narrower type
 
 
 def reduce(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any) -> Any:
     """``ufunc.reduce``: remove axes by applying the ufunc between their elements."""
+    if (head := _HEADS.get(ufunc.__name__)) is not None:
+        if (found := head(array, axis, dtype, out, keepdims, initial, where)) is not None:
+            return found
     if found := overriding((array,), out):
         given = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "initial": initial, "where": where}
         standard = {"axis": 0, "dtype": None, "keepdims": False, "initial": np._NoValue, "where": True}

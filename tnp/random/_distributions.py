@@ -128,9 +128,9 @@ class Distributions:
 
     def _stream(self) -> Stream | None:
         """Return the torch generator that has to draw, or None if NumPy draws."""
-        state = trace_state.state
-        if not (devices.moved or state.depth or state.batches or replayed_draws.state.current) and self._device is None:
+        if not (trace_state.scopes or devices.moved) and self._device is None:
             return None
+        state = trace_state.state
         device = devices.state.default if self._device is None and devices.moved else self._device
         is_host = device is None or device.type == "cpu"
         if self._scope is not None and (state.depth or state.batches):
@@ -159,6 +159,8 @@ class Distributions:
         """Draw with these parameters by NumPy's method or, elsewhere, by torch's kernel."""
         stream = self._stream()
         if stream is None:
+            if (found := heads.draw(numpy_method, *parameters, size)) is not None:
+                return found
             given = [each if each.__class__ in _PYTHONS else on_host(each) for each in (*parameters, size)]
             drawn = numpy_method(*given)
             return drawn if drawn.__class__ in _PYTHONS else from_host(drawn)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch.native import heads
 from backend_torch.random.generators import Stream
 from backend_torch.tensors import devices
 from tnp._core.base import ndarray, wrap_array
@@ -408,8 +409,12 @@ class Generator(Distributions):
         """
         stream = self._stream()
         if stream is None:
+            method_of_numpy = self._host.multivariate_normal
+            if method.__class__ is str and method == "svd":
+                if (drawn := warned(heads.draw, method_of_numpy, mean, cov, size, check_valid, tol)) is not None:
+                    return drawn
             given = (on_host(mean), on_host(cov), on_host(size), check_valid, tol)
-            return from_host(warned(self._host.multivariate_normal, *given, method=method))
+            return from_host(warned(method_of_numpy, *given, method=method))
         if method not in ("eigh", "svd", "cholesky"):
             raise ValueError("method must be one of {'eigh', 'svd', 'cholesky'}")
         return self._multivariate_normal(stream, mean, cov, size, check_valid, tol, method)

@@ -937,6 +937,7 @@ def _allocated() -> int:
     return found.used + found.mapped
 
 
+GENERATOR = tnp.random.default_rng(3)
 ENTRIES: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "x + y": lambda x, y, i, m: x + y,
     "x + 1": lambda x, y, i, m: x + 1,
@@ -987,6 +988,13 @@ ENTRIES: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "astype": lambda x, y, i, m: (x.astype(int), x[::2].copy(), tnp.where(m, x, 0.0), tnp.count_nonzero(x)),
     "complex": lambda x, y, i, m: (z := x * 2j, z[0] * 2, z == z, abs(z), z.conj(), operator.setitem(z, 0, 1j)),
     "2 ** i": lambda x, y, i, m: (2**i, i**3, tnp.array([x, y]), tnp.array([1j, 2]), tnp.cumsum(x)),
+    "numpy's numbers": lambda x, y, i, m: (x * numpy.float32(2), numpy.int64(3) - x[1], tnp.maximum(numpy.int8(1), 2)),
+    "full of scalars": lambda x, y, i, m: (tnp.full(3, x[1]), tnp.full(3, numpy.int8(1)), tnp.asarray([2.5, x[0]])),
+    "scalars": lambda x, y, i, m: (tnp.asarray(2.5), tnp.asarray(x[0]), operator.setitem(x, 0, numpy.int8(1))),
+    "out of another dtype": lambda x, y, i, m: tnp.add(i[:1], 1, out=x[:1]),
+    "add.reduce": lambda x, y, i, m: (tnp.add.reduce(x), tnp.maximum.reduce(i), tnp.bincount(m), tnp.linalg.norm(i)),
+    "float16": lambda x, y, i, m: (h := x.astype("f2"), h[0] + 1, str(h[0]), h * h, h.astype(int)),
+    "draws": lambda x, y, i, m: (GENERATOR.normal(1.0, size=2), GENERATOR.random(), GENERATOR.integers(9)),
     "median": lambda x, y, i, m: (tnp.median(x), tnp.polyder(x), tnp.einsum("i,i", x, y)),
 }
 
@@ -1703,3 +1711,114 @@ def test_small_sums_have_numpys_bits(dtype: str) -> None:
         return found
 
     assert sums(tnp) == sums(numpy)
+
+
+def of_numbers(xp: Any, dtype: str) -> list[Any]:
+    """What a NumPy scalar gives beside arrays and scalars, as a value, and in lists."""
+    number, x = numpy.dtype(dtype).type(3), xp.asarray([1, 2, 5])
+    results = [number + x, x * number, x[1] < number, number < x[1], xp.maximum(x, number), xp.negative(number)]
+    results += [xp.full(2, number), xp.full(2, number, dtype=int), xp.array(number), xp.asarray(number)]
+    results += [xp.array([number, number]), xp.array([number, 2.5]), xp.where(x > 1, x, number), xp.clip(x, 0, number)]
+    x[0] = number
+    x[xp.asarray([1])] = number
+    x[x > 4] = number
+    return [*results, x]
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i4", "i8", "f4", "f8"])
+def test_numbers_of_numpy(dtype: str) -> None:
+    compare(lambda xp: of_numbers(xp, dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_scalars_whose_tensor_was_read(dtype: str) -> None:
+    def results(xp: Any) -> Any:
+        x = xp.asarray(values_of(dtype, (7,)))
+        s = x[1]
+        getattr(s, "tensor", None)
+        return xp.full(2, s), xp.array([s, s]), xp.array(s), xp.ndim(s), str(s), repr(s), f"{s}"
+
+    compare(results)
+
+
+OUTSIDE: list[tuple[Callable[[Any], Any], Any]] = [
+    (lambda xp: operator.setitem(xp.zeros(2, "i1"), 0, numpy.int64(300)), OverflowError),
+    (lambda xp: xp.asarray(300, dtype="u1"), OverflowError),
+    (lambda xp: xp.asarray(-1, dtype="u8"), OverflowError),
+    (lambda xp: xp.asarray(1j, dtype=float), TypeError),
+    (lambda xp: xp.add(xp.asarray([1, 2]), 1.5, out=xp.zeros(2, int)), TypeError),
+    (lambda xp: xp.add.reduce(xp.asarray([1, 2]), axis=1), numpy.exceptions.AxisError),
+    (lambda xp: xp.maximum.reduce(xp.zeros(0)), ValueError),
+    (lambda xp: xp.bincount(xp.asarray([-1, 2], dtype="i1")), ValueError),
+    (lambda xp: xp.random.default_rng(0).normal(scale=-1.0), ValueError),
+]
+
+
+@pytest.mark.parametrize("number", range(len(OUTSIDE)))
+def test_numbers_that_are_refused(number: int) -> None:
+    function, error = OUTSIDE[number]
+    compare(function, raises=error)
+
+
+def test_outputs_of_other_dtypes() -> None:
+    def results(xp: Any) -> list[Any]:
+        x, b, line = xp.asarray([1, 2, 3]), xp.asarray([True, True, False]), xp.zeros(6)
+        outs = [xp.add(x, y, out=xp.zeros(3, d)) for y in (x, 1, b) for d in ("i1", "i4", "f4", "f8", "c16")]
+        outs += [xp.add(b, b, out=xp.zeros(3, d)) for d in ("?", "i8", "f8")]  # a sum of integers, or of truths
+        outs += [xp.less(x, 2, out=xp.zeros(3)), xp.divide(x, 2, out=xp.zeros(3, "f4"))]
+        xp.add(x, 1, out=line[::2])
+        xp.multiply(line[:3], x, out=line[1:4])
+        return [*outs, line]
+
+    compare(results)
+
+
+def test_reductions_of_ufuncs() -> None:
+    def results(xp: Any) -> list[Any]:
+        x, f = xp.asarray([[1, 5], [3, 4]]), xp.asarray([1.5, numpy.nan, -2])
+        ufuncs = [xp.add, xp.multiply, xp.maximum, xp.minimum]
+        found = [u.reduce(y, axis=a) for u in ufuncs for y in (x, x > 3, x.astype("u1"), x * 1.5) for a in (0, 1, None)]
+        found += [u.reduce(f, keepdims=True) for u in ufuncs] + [u.reduce(x, initial=2) for u in ufuncs]
+        return [*found, xp.add.reduce(x, dtype=float), xp.add.reduce(f, where=f > 0), xp.maximum.reduce(f * 1j)]
+
+    compare(results)
+
+
+def test_counts_and_lengths_of_integers() -> None:
+    for dtype in ("?", "u1", "u4", "i2", "i4", "i8"):
+        values = values_of(dtype, (7,))
+        values = values[values >= 0]
+        compare(lambda xp, v=values: (xp.bincount(xp.asarray(v)), xp.bincount(xp.asarray(v)[::2], minlength=9)))
+        compare(lambda xp, v=values: (xp.linalg.norm(xp.asarray(v)), xp.linalg.norm(xp.asarray(v)[::2])))
+
+
+def test_extremes_of_complex_numbers() -> None:
+    values = [1 + 2j, 1 - 2j, 3 + 0j, complex(3, -1), complex(0, numpy.inf)]
+    for each in (values, [*values, complex(numpy.nan, 1), complex(1, numpy.nan)]):
+        compare(lambda xp, each=each: (xp.max(xp.asarray(each)), xp.min(xp.asarray(each)[::-1])))
+        compare(lambda xp, each=each: (xp.clip(xp.asarray(each), 1, 2 + 1j), xp.asarray(each) ** 2))
+
+
+def test_float16_is_rounded_once() -> None:
+    """By way of float32 these would be rounded twice: 1 + 2**-11 + 2**-40 is above the middle of two neighbours."""
+    values = [1 + 2.0**-11 + 2.0**-40 * k for k in (-1, 0, 1)] + [65519.999999999, 65520.0, -1e-320, 1e300]
+    with numpy.errstate(over="ignore"):
+        compare(
+            lambda xp: (xp.asarray(values).astype("f2"), xp.asarray(values, dtype="f2"), xp.full(2, values[2], "f2"))
+        )
+        compare(lambda xp: [xp.asarray([1], dtype="f2") * value for value in values[:4]])
+
+
+def test_names_of_dtypes() -> None:
+    names = ["?", "b", "B", "i4", "<i4", "l", "int", "u2", "f2", "e", "f", "f8", "float", "F", "c16", "complex"]
+    compare(lambda xp: [each for name in names for each in (xp.zeros(2, dtype=name), xp.asarray([1, 0]).astype(name))])
+
+
+def test_one_value_fills_what_is_strided() -> None:
+    def results(xp: Any) -> list[Any]:
+        filled = [xp.ones(40_000, dtype=d) for d in ("?", "i2", "f8")]
+        for each in filled:
+            each[5::7] = 0
+        return filled
+
+    compare(results)
