@@ -255,7 +255,7 @@ def median(tensor: Tensor, dim: int, dtype: torch.dtype) -> Tensor:
             return host.wrapped(np.median(given[0], dim)).to(dtype)
     size = tensor.shape[dim]
     middle = (size - 1) // 2, size // 2
-    sorted_ = partition(tensor, dim, sorted({*middle, size - 1}))
+    sorted_ = partition(tensor, dim, [*middle, size - 1])
     low, high = (_at(sorted_, dim, index).to(dtype) for index in middle)
     mean = low if size % 2 else torch.mean(torch.stack([low, high]), 0)
     if not has_nan(tensor.dtype):

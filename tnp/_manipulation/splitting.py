@@ -74,7 +74,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarr
         if sections <= 0:
             raise ValueError("number sections must be larger than 0.") from None
         long_of(sections)
-        each, extra = divmod(length, sections)
+        each, extra = length // sections, length % sections
         bounds = [each * i + min(i, extra) for i in range(sections + 1)]
     return [view_of(ary, part) for part in kernels.slices(tensor, bounds, axis)]
 

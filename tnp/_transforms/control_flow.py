@@ -444,11 +444,12 @@ def _stack(array: Any, tensor: Tensor) -> Any:
 
 
 def _length(xs: Leaves, length: int | None) -> int:
-    lengths = set() if length is None else {length.__index__()}
+    lengths = [] if length is None else [length.__index__()]
     for tensor in xs.tensors:
         if not tensor.dim():
             raise ValueError("scan goes along the first axes of xs, but an array of it has no axes")
-        lengths.add(tensor.shape[0])
+        if tensor.shape[0] not in lengths:  # a size that a trace leaves open has no hash
+            lengths.append(tensor.shape[0])
     if len(lengths) != 1:
         known = ", ".join(map(str, sorted(lengths)))
         raise ValueError(f"the first axes of xs have different lengths: {known}" if known else "xs or length is needed")

@@ -44,14 +44,15 @@ class _Elements:
             None if axis is None else normalize_axis(axis, tensor.dim(), "in_axes")
             for axis, tensor in zip(axes, self.tensors, strict=True)
         ]
-        lengths = {
-            tensor.shape[dim]: None for tensor, dim in zip(self.tensors, self.dims, strict=True) if dim is not None
-        }
+        lengths: list[int] = []
+        for tensor, dim in zip(self.tensors, self.dims, strict=True):
+            if dim is not None and tensor.shape[dim] not in lengths:  # a size that a trace leaves open has no hash
+                lengths.append(tensor.shape[dim])
         if not lengths:
             raise ValueError("there is nothing to map over: elems has no array with an axis of elements")
         if len(lengths) > 1:
             described = ", ".join(f"{path}: {text}" for path, text in pytree.described(elems, "elems"))
-            raise ValueError(f"the arrays have different numbers of elements, {list(lengths)}: {described}")
+            raise ValueError(f"the arrays have different numbers of elements, {lengths}: {described}")
         (self.length,) = lengths
         self.build = pytree.builder(elems, self._leaf(iter(self.dims)))
 
