@@ -30,6 +30,7 @@ import torch
 import backend_torch
 import tnp
 from backend_torch.graphs import compiling
+from backend_torch.tensors import trace_state
 from backend_torch.tensors.dtypes import to_torch
 from tnp._core.base import number  # what a graph returns for a number of Python's
 
@@ -423,7 +424,8 @@ def sample(xp: Any, shape: tuple[int, ...], dtype: str, seed: int = 0) -> Any:
 def placed(xp: Any, values: Any) -> Any:
     """Return NumPy's values as an array of ``xp``; tnp's array is on the suite's device."""
     array = np.asarray(values) if xp is np else xp.asarray(values, device=device)
-    made.append(array)
+    if not trace_state.is_tracing():  # a graph can't note it
+        made.append(array)
     return array
 
 

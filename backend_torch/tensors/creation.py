@@ -64,7 +64,7 @@ def like(
     axes = _kept_axes(tensor, shape)
     if axes is None:
         return make(shape, dtype, device, "C")
-    return make(tuple([shape[axis] for axis in axes]), dtype, device, "C").permute(inverse(axes))
+    return owned(make(tuple([shape[axis] for axis in axes]), dtype, device, "C").permute(inverse(axes)))
 
 
 def full_like(
@@ -77,7 +77,7 @@ def full_like(
         axes = _kept_axes(tensor, shape) if order == "K" else None
         if axes is None:
             return copied(value, "C" if order == "K" else effective_order(tensor, order))
-        return copied(value.permute(axes), "C").permute(inverse(axes))
+        return owned(copied(value.permute(axes), "C").permute(inverse(axes)))
 
     def make(shape: Shape, dtype: torch.dtype, device: Device, order: str) -> Tensor:
         return full(shape, value, dtype, device, order)

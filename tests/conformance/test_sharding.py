@@ -10,7 +10,7 @@ from conformance import coverage, samples, sharding
 
 PLANTED = {
     "yes": "np.exp(x)",
-    "rounds": "np.sum(x * 1.1)",
+    "rounds": "np.sum(m * 1.1)",
     "sends": "x[::2]",
     "raises": "np.sort(x, axis=0)",
     "layout": "repr(x)",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 import io
 import logging
 import random
@@ -15,18 +16,35 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from backend_torch.tensors import trace_state
 from tnp._autograph.conversion import installed
 
 _MODULES = frozenset({"time", "posix", "nt", "uuid", "secrets"})  # whose functions read the clock or the system
 _BUILTINS = frozenset({"input", "open", "breakpoint"})
-_GENERATORS = (random.Random, np.random.RandomState, np.random.Generator, np.random.BitGenerator)
-_HIDDEN = frozenset({id(random.random.__self__), id(np.random.rand.__self__)})  # type: ignore[attr-defined]
-_UNSEEDED = (random.Random, np.random.RandomState, np.random.default_rng)
+
+
+class _Generators(NamedTuple):
+    """Python's and NumPy's generators of random numbers."""
+
+    classes: tuple[type, ...]
+    hidden: frozenset[int]
+    """The identifiers of those that functions of the modules draw from."""
+    makers: tuple[Callable[..., Any], ...]
+    """What makes one that differs at each call unless it is given a seed."""
+
+
+@functools.cache
+def _generators() -> _Generators:
+    """Import NumPy's generators when a function is traced: ``import tnp`` does without them."""
+    import numpy.random as theirs
+
+    return _Generators(
+        (random.Random, theirs.RandomState, theirs.Generator, theirs.BitGenerator),
+        frozenset({id(random.random.__self__), id(theirs.rand.__self__)}),  # type: ignore[attr-defined]
+        (random.Random, theirs.RandomState, theirs.default_rng),
+    )
 
 
 class EffectError(trace_state.OfTracing, NotImplementedError):
@@ -69,7 +87,8 @@ def called(function: Any) -> Any:
     owner = getattr(function, "__self__", None)
     name = getattr(function, "__name__", "")
     module = getattr(function, "__module__", None)
-    if issubclass(type(owner), _GENERATORS) and (id(owner) in state.outside or id(owner) in _HIDDEN):
+    known = _generators()
+    if issubclass(type(owner), known.classes) and (id(owner) in state.outside or id(owner) in known.hidden):
         raise _read(f"{name} draws from a generator outside of the function")
     is_writing = function is print or isinstance(owner, (io.IOBase, logging.Logger)) or module == "logging"
     if is_writing and state.is_strict:
@@ -81,7 +100,7 @@ def called(function: Any) -> Any:
         raise _read(f"{name} does something else at each call")
     if function is next:
         return _next
-    return _seeded(function) if any(function is each for each in _UNSEEDED) else function
+    return _seeded(function) if any(function is each for each in known.makers) else function
 
 
 def _seeded(function: Any) -> Any:
