@@ -79,6 +79,8 @@ def _reduction(name: str, ufunc: Any, *arguments: str) -> Callable[..., Any]:
         if type(self).__array_ufunc__ in _ORDINARY:
             return ordinary(self, *args, **options)
         given = {"axis": None, "dtype": np.dtype(bool) if name in ("any", "all") else None, "keepdims": False}
+        if "initial" in arguments:
+            given["initial"] = np._NoValue  # type: ignore[assignment]
         if "where" in arguments:
             given["where"] = True
         given |= {**dict(zip(arguments, args, strict=False)), **options}

@@ -23,7 +23,7 @@ from tnp._array.ndarray import ndarray, scalar
 from tnp._array.readonly import readonly
 from tnp._autograph.conversion import installed
 from tnp._autograph.places import MISSING, Place
-from tnp._core.base import SCALARS
+from tnp._core.base import SCALARS, indirect, strided
 from tnp._core.readonly_views import set_writeable
 from tnp._transforms import pytree
 from tnp._transforms.registered_pytrees import registered
@@ -76,6 +76,9 @@ class _Search:
             return
         if isinstance(value, types.FunctionType):
             self._function(value)
+        elif isinstance(value, types.BuiltinMethodType):  # or a function of a module
+            if isinstance(value.__self__, (dict, set, *_SEQUENCES)):
+                self._visit(value.__self__)
         elif isinstance(value, types.MethodType):
             self._visit(value.__self__)
             self._visit(value.__func__)
@@ -285,7 +288,7 @@ class OuterState:
         elif type(value) is np.ndarray and value.nbytes <= _LARGE:
             self._others[id(value)] = value, value.copy()
             self._others[id(value)][1].flags.writeable = value.flags.writeable
-        elif isinstance(value, ndarray) and type(value) not in SCALARS:
+        elif isinstance(value, ndarray) and type(value) not in (*SCALARS, strided, indirect):
             self._others[id(value)] = value, (value.tensor, value.flags.writeable)
         inner = children(value)
         if (inner is None and type(value) is not list and not isinstance(value, dict)) or id(value) in self._contents:

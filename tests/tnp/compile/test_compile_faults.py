@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextvars
 import copy
 import linecache
 import operator
@@ -26,14 +27,14 @@ from tests import processes
 
 def left_over() -> Any:
     """An array of three elements that a function was traced with."""
-    kept = SimpleNamespace()
+    kept: contextvars.ContextVar[Any] = contextvars.ContextVar("kept")
 
     def function(x: Any) -> Any:
-        kept.x = x * 2
+        kept.set(x * 2)
         return x + 1
 
     np.compile(function, backend="eager")(np.ones(3))
-    return kept.x
+    return kept.get()
 
 
 @pytest.mark.parametrize(

@@ -260,3 +260,18 @@ def test_attributes_of_arrays(function: Any, module: Any) -> None:
             assert holder.array.flags.writeable == own.flags.writeable
             assert_array_equal(holder.array, own)
             own, holder.array = numpy.arange(4.0), module.arange(4.0)
+
+
+def test_a_method_of_a_list_that_has_a_name_of_its_own() -> None:
+    kept: list[Any] = []
+    note = kept.append
+
+    def function(x: Any) -> Any:
+        note(x * 2)
+        return x + 1
+
+    compiled = np.compile(function, backend="eager")
+    with pytest.warns(RuntimeWarning, match=r"is cut at .*test_effects\.py:\d+"):
+        for value in range(3):
+            compiled(np.full(2, float(value)))
+    assert [each.tolist() for each in kept] == [[0, 0], [2, 2], [4, 4]]
