@@ -62,7 +62,7 @@ state = _State()
 
 @contextlib.contextmanager
 def strict() -> Iterator[None]:
-    """A scope in which a trace refuses all that would happen once: to print, to log, to note in a container outside."""
+    """A scope in which a trace refuses what would happen once, or otherwise: printing, logging, notes, draws."""
     before, state.is_strict = state.is_strict, True
     try:
         yield
@@ -90,6 +90,8 @@ def called(function: Any) -> Any:
     known = _generators()
     if issubclass(type(owner), known.classes) and (id(owner) in state.outside or id(owner) in known.hidden):
         raise _read(f"{name} draws from a generator outside of the function")
+    if state.is_strict and isinstance(owner, known.classes):  # tnp's, too
+        raise _read(f"{name} draws numbers, of which compiled code draws others")
     is_writing = function is print or isinstance(owner, (io.IOBase, logging.Logger)) or module == "logging"
     if is_writing and state.is_strict:
         raise _read(f"{name} writes")

@@ -970,8 +970,8 @@ def compile(
     and to containers among the arguments, happen at each call. The graph is cut where a list, set, deque or NumPy array
     from outside changes otherwise (``losses.append(loss)``, ``stack.pop()``), an iterator from outside is advanced, or
     a clock, Python's ``random`` or NumPy's own generators are read. Static values that a container from outside gains
-    (``shapes.append(x.shape)``) and new static entries of a dictionary are
-    notes of the trace: later calls don't add them. The first such note of a container warns.
+    (``shapes.append(x.shape)``) and new static entries of a dictionary are notes of the trace: later calls don't add
+    them. The first such note of a container warns.
 
     Inside another compiled function or a transform, the function runs as if it weren't compiled. Gradients flow
     through.

@@ -91,6 +91,10 @@ def noting(x: Any) -> Any:
     return x + 1
 
 
+def drawing(x: Any) -> Any:
+    return x.shape, np.random.random(3).shape
+
+
 def failing(x: Any) -> Any:
     return x + 1 if float(x[0]) > 0 else np.asarray(x.tolist())
 
@@ -100,6 +104,7 @@ def failing(x: Any) -> Any:
     [
         (printing, "print writes"),
         (noting, "is changed"),
+        (drawing, "random draws numbers"),
         (failing, "tolist"),
         (lambda n: n + 1, "it was called without an array"),
     ],
