@@ -104,9 +104,10 @@ def kept(error: BaseException, line: str) -> str:
 def raised(error: BaseException) -> Exception | None:
     """Return the program's exception that a check in a running graph stands for; None for another error."""
     found = _KEPT.search(str(error))
-    if found is None or is_of_program(error):
+    kind = getattr(builtins, found[1], None) if found is not None and not is_of_program(error) else None
+    if found is None or not (isinstance(kind, type) and issubclass(kind, Exception)):  # a file may name anything
         return None
-    return getattr(builtins, found[1])(*([bytes.fromhex(found[2]).decode()] if found[2] else []))
+    return kind(*([bytes.fromhex(found[2]).decode()] if found[2] else []))
 
 
 def of_linalg(error: torch.linalg.LinAlgError) -> str:
