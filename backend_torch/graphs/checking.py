@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch.fx import Interpreter, Node
 
-from backend_torch.graphs.compiling import Executable, Graph
+from backend_torch.graphs.compiling import Executable
+from backend_torch.graphs.graph import Graph
 from backend_torch.tensors import trace_state
 from backend_torch.torch_private import modes, traces
 from backend_torch.torch_private.modes import TorchDispatchMode

@@ -27,17 +27,15 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import torch
 
 from backend_torch.graphs import graph_forms
+from backend_torch.graphs.graph import Graph
+from backend_torch.graphs.symbolic import Sizes
 from backend_torch.tensors import devices
 from backend_torch.torch_private import inductor, inductor_code
-
-if TYPE_CHECKING:
-    from backend_torch.graphs.compiling import Graph
-    from backend_torch.graphs.symbolic import Sizes
 
 Tensor = torch.Tensor
 log = logging.getLogger("tnp.compile")

@@ -13,7 +13,7 @@ import re
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +35,7 @@ from backend_torch.graphs import (
     symbolic,
 )
 from backend_torch.graphs.decompositions import TABLE
+from backend_torch.graphs.graph import Graph
 from backend_torch.graphs.watching import Watch
 from backend_torch.kernels import products, sorting
 from backend_torch.tensors import aliasing, trace_state
@@ -94,61 +95,6 @@ class _Current(threading.local):
 
 
 _current = _Current()
-
-
-@dataclass(frozen=True)
-class Graph:
-    """The operations of a function on tensors.
-
-    Attributes
-    ----------
-    module : GraphModule
-        The operations in their order, writes included; takes the arguments and then the captures. Correct for inputs
-        that overlap, and differentiable.
-    inputs : list of Tensor
-        Stand-ins of the inputs, without data.
-    captures : list of Tensor
-        Tensors from outside that the function read or wrote: they are inputs, so their values are not baked in.
-    written : frozenset of int
-        The inputs whose memory changes.
-    outputs : list of Output or None
-        How each result comes from ``results``; None if the results overlap in a way that only ``module`` can produce.
-    results : list of Node
-        The nodes of ``module`` whose values are new memory, one for each piece of it.
-    sizes : Sizes, optional
-        The symbolic sizes.
-    calls : list of HostCall
-        The functions of Python's that the graph calls, which live as long as it and its programs.
-    """
-
-    module: GraphModule
-    inputs: list[Tensor]
-    captures: list[Tensor]
-    written: frozenset[int]
-    outputs: list[Output] | None
-    results: list[Node]
-    sizes: symbolic.Sizes | None = None
-    calls: list[host_calls.HostCall] = field(default_factory=list)
-
-    def holds_for(self, shapes: Sequence[symbolic.Shapes]) -> bool:
-        """Whether arguments of all these shapes meet what the trace assumes of symbolic sizes."""
-        return self.sizes is None or all(map(self.sizes.hold_for, shapes))
-
-    @property
-    def operations(self) -> int:
-        """Number of operations in ``module`` and in the graphs of its loops and branches."""
-        return operations_in(self.module)
-
-    @property
-    def returned(self) -> int:
-        """Number of tensors that ``module`` returns."""
-        return len(self.module.graph.output_node().args[0])  # type: ignore[arg-type]
-
-
-def operations_in(module: GraphModule) -> int:
-    """Return the number of operations, with those of inner loops and branches."""
-    graphs = [each.graph for each in module.modules() if isinstance(each, GraphModule)]
-    return sum(node.op == "call_function" for graph in graphs for node in graph.nodes)
 
 
 def trace(

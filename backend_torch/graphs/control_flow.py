@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from backend_torch.graphs import compiling, loop_derivatives
+from backend_torch.graphs.graph import operations_in
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import functorch, tensor_internals, traces
@@ -176,7 +177,7 @@ class Traced:
     @property
     def operations(self) -> int:
         """Number of operations, with those of inner loops and branches."""
-        return compiling.operations_in(self.graph[0])
+        return operations_in(self.graph[0])
 
 
 def traced(function: Callable[[Tensors], Tensors], examples: Sequence[Tensor]) -> Traced:

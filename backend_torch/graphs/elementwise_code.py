@@ -17,18 +17,16 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch.fx import Node
 
 from backend_torch.graphs import code_cache
+from backend_torch.graphs.graph import Graph
 from backend_torch.torch_private import vector_library
 from backend_torch.torch_private.operators import OpOverload
-
-if TYPE_CHECKING:
-    from backend_torch.graphs.compiling import Graph
 
 Tensor = torch.Tensor
 Program = Callable[[list[Tensor]], Sequence[Tensor]]

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from backend_torch.graphs import random_inputs
-from backend_torch.graphs.compiling import Graph
+from backend_torch.graphs.graph import Graph
 from backend_torch.torch_private.operators import has_kernel
 
 Tensor = torch.Tensor

@@ -8,18 +8,16 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.fx import Graph as Nodes
 from torch.fx import GraphModule, Node
 
+from backend_torch.graphs.graph import Graph
 from backend_torch.torch_private import traces
 from backend_torch.torch_private.operators import OpOverload
 from backend_torch.torch_private.tensor_internals import storage_of
-
-if TYPE_CHECKING:
-    from backend_torch.graphs.compiling import Graph
 
 Tensor = torch.Tensor
 _OPERATORS = {"aten", "prims", "tnp"}  # of others nobody knows the code's version

@@ -9,17 +9,15 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from backend_torch.graphs import elementwise_code, graph_copies, loop_lowering, loops
+from backend_torch.graphs.graph import Graph
 from backend_torch.graphs.loop_code import CTYPES, Code, Unsupported
 from backend_torch.graphs.loop_prelude import OPERATIONS, PLAIN
 from backend_torch.torch_private import vector_library
-
-if TYPE_CHECKING:
-    from backend_torch.graphs.compiling import Graph
 
 Tensor = torch.Tensor
 Program = Callable[[list[Tensor]], Sequence[Tensor]]

@@ -28,6 +28,7 @@ import numpy as np
 from backend_torch.graphs import checking, compiling, exporting, nan_checks, operations, packaging, symbolic
 from backend_torch.graphs import costs as graph_costs
 from backend_torch.graphs.checking import EagerCheckError as EagerCheckError
+from backend_torch.graphs.graph import Graph as TracedGraph
 from backend_torch.tensors import devices, memory, trace_state
 from backend_torch.tensors.trace_state import TracedValueError as TracedValueError
 from backend_torch.torch_private import dynamo, messages
@@ -134,7 +135,7 @@ class _Entry:
             for number, tensor in enumerate(self.executable.captures)
         ]
 
-    def graph(self) -> compiling.Graph:
+    def graph(self) -> TracedGraph:
         """Return the graph, with the current values of the places that the function read."""
         return dataclasses.replace(self.executable.graph, captures=self.captures())
 
@@ -748,7 +749,7 @@ class _Signatures:
 
     def _graph(
         self, run: Callable[[list[Tensor]], list[Tensor]], tensors: list[Tensor], fixed: bool, shapes: Sequence[Any]
-    ) -> tuple[compiling.Graph, Any]:
+    ) -> tuple[TracedGraph, Any]:
         """Trace for these shapes, for any size or for this one alone; the second value is the one signature."""
         if shapes:
             graph = compiling.trace(run, tensors, symbolic.Sizes(tensors, shapes))

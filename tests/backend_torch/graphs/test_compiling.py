@@ -14,7 +14,8 @@ import pytest
 import torch
 
 from backend_torch.graphs import compiling
-from backend_torch.graphs.compiling import Executable, Graph, trace
+from backend_torch.graphs.compiling import Executable, trace
+from backend_torch.graphs.graph import Graph
 from backend_torch.tensors import memory
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.trace_state import TracedValueError, is_tracing

@@ -7,10 +7,11 @@ import gc
 import torch
 
 from backend_torch.graphs import compiling, host_calls
+from backend_torch.graphs.graph import Graph
 from backend_torch.tensors import trace_state
 
 
-def traced(count: int) -> tuple[compiling.Graph, list[float]]:
+def traced(count: int) -> tuple[Graph, list[float]]:
     seen: list[float] = []
 
     def function(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
