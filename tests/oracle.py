@@ -161,23 +161,26 @@ class Watched:
 
 INSIDE = "a line inside the package"
 PACKAGES = tuple(str(Path(module.__file__).parent) for module in (np, tnp, backend_torch, torch))  # type: ignore[arg-type]
-made: list[Any] = []  # the arrays that ``placed`` made since the last call of ``watched`` began
+made: list[Any] | None = None  # the arrays that ``placed`` made in the present call of ``watched``; None outside
 
 
 def watched(function: Callable[..., Any], xp: Any, *args: Any, **kwargs: Any) -> Watched:
     """Run ``function(xp, ...)``; return its outcome, warnings and inputs."""
-    made.clear()
+    global made
+    made = inputs = []
     with warnings.catch_warnings(record=True) as seen, np.errstate(all="ignore"):
         warnings.simplefilter("always")
         try:
             found = function(xp, *args, **kwargs)
         except Exception as error:
             found = Raised(error)
+        finally:
+            made = None
     warned: dict[str, set[str]] = {name: set() for name in sorted({each.category.__name__ for each in seen})}
     for each in seen:
         place = INSIDE if each.filename.startswith(PACKAGES) else f"{each.filename}:{each.lineno}"
         warned[each.category.__name__].add(place)
-    return Watched(found, warned, list(made))
+    return Watched(found, warned, inputs)
 
 
 def assert_same(expected: Any, actual: Any, rtol: float | None = None, atol: float = 0.0, where: str = "") -> None:
@@ -424,7 +427,7 @@ def sample(xp: Any, shape: tuple[int, ...], dtype: str, seed: int = 0) -> Any:
 def placed(xp: Any, values: Any) -> Any:
     """Return NumPy's values as an array of ``xp``; tnp's array is on the suite's device."""
     array = np.asarray(values) if xp is np else xp.asarray(values, device=device)
-    if not trace_state.is_tracing():  # a graph can't note it
+    if made is not None and not trace_state.is_tracing():  # a graph can't note it
         made.append(array)
     return array
 
