@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from backend_torch.kernels import linalg
 from backend_torch.random import normal, uniform
 
 Tensor = torch.Tensor
@@ -71,6 +72,7 @@ def nextafter(x: Tensor, y: Tensor) -> Tensor:
 TABLE: dict[Any, Callable[..., Any]] = {
     torch.ops.tnp.uniform.default: uniform.of_key,
     torch.ops.tnp.normal.default: normal.of_key,
+    linalg.DET: torch.linalg.det,
     aten.logaddexp.default: logaddexp,
     aten.remainder.Tensor: remainder,
     aten.remainder.Scalar: remainder,

@@ -14,7 +14,7 @@ import torch
 from backend_torch.autodiff.autodiff import may_be_differentiated
 from backend_torch.kernels.comparison import greater_equal_complex, less_equal_complex
 from backend_torch.kernels.host import arrays, hosted, wrapped
-from backend_torch.kernels.kernel import Kernel, by_parts, large_enough, same_bits, same_order, widened
+from backend_torch.kernels.kernel import Function, Kernel, by_parts, large_enough, same_bits, same_order, widened
 from backend_torch.kernels.value_checks import NEGATIVE, expect
 from backend_torch.kernels.writing import DIRECT
 from backend_torch.tensors import memory
@@ -87,6 +87,19 @@ def _maximum_complex(x: Tensor, y: Tensor) -> Tensor:
 
 def _minimum_complex(x: Tensor, y: Tensor) -> Tensor:
     return torch.where(torch.isnan(x) | less_equal_complex(x, y), x, y)
+
+
+def _sharing(function: Function, of_numbers: Function) -> Function:
+    """Return torch's fmax or fmin. For derivatives by ``of_numbers``, which shares them between equal operands: torch's
+    gives all to one operand, in forward mode to the other one.
+    """
+
+    def of_any(x: Tensor, y: Tensor) -> Tensor:
+        if not (x.requires_grad or may_be_differentiated(y)):
+            return function(x, y)
+        return of_numbers(torch.where(torch.isnan(x), y, x), torch.where(torch.isnan(y), x, y))
+
+    return of_any
 
 
 def _fmax_complex(x: Tensor, y: Tensor) -> Tensor:
@@ -253,15 +266,16 @@ maximum = Kernel(
 minimum = Kernel(
     torch.minimum, unsigned=widened(torch.minimum, uint64=same_order(torch.minimum)), complex=_minimum_complex
 )
+_fmax, _fmin = _sharing(torch.fmax, torch.maximum), _sharing(torch.fmin, torch.minimum)
 fmax = Kernel(
-    hosted(np.fmax, torch.fmax),
-    half=torch.fmax,
+    hosted(np.fmax, _fmax),
+    half=_fmax,
     unsigned=widened(torch.maximum, uint64=same_order(torch.maximum)),
     complex=_fmax_complex,
 )
 fmin = Kernel(
-    hosted(np.fmin, torch.fmin),
-    half=torch.fmin,
+    hosted(np.fmin, _fmin),
+    half=_fmin,
     unsigned=widened(torch.minimum, uint64=same_order(torch.minimum)),
     complex=_fmin_complex,
 )

@@ -18,12 +18,14 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from torch.autograd import forward_ad
 
 from backend_torch.kernels import host
 from backend_torch.kernels.reductions import root
-from backend_torch.tensors import out_of_memory
+from backend_torch.tensors import out_of_memory, trace_state
 from backend_torch.tensors.memory import is_readable, may_be_asked
 from backend_torch.torch_private.functorch import is_transforming
+from backend_torch.torch_private.operators import below_autograd
 
 Tensor = torch.Tensor
 
@@ -72,12 +74,20 @@ def _small_by_numpy(theirs: Callable[..., Any], otherwise: Callable[..., Any]) -
 
 
 def _det(tensor: Tensor) -> Tensor:
-    """torch's det. For derivatives by Schur's complement of the smallest singular value: torch's of a singular matrix
-    are 0, backwards and forwards. The bases of the singular vectors are constants, and the determinant's derivatives
-    hold in any basis.
+    """torch's det, whose derivatives are 0 at a singular matrix, backwards and forwards; ours are `_det_by_svd`'s. A
+    trace can't know whether its graph will be differentiated: it holds an operation with these derivatives.
     """
-    if tensor.shape[-1] < 2 or not (tensor.requires_grad or is_transforming()):
+    if tensor.shape[-1] < 2:
         return torch.linalg.det(tensor)
+    if trace_state.is_tracing() and not is_transforming():
+        return DET(tensor)
+    return _det_by_svd(tensor) if tensor.requires_grad or is_transforming() else torch.linalg.det(tensor)
+
+
+def _det_by_svd(tensor: Tensor) -> Tensor:
+    """Return the determinant by Schur's complement of the smallest singular value. The bases of the singular vectors
+    are constants, and the derivatives hold in any basis.
+    """
     left, sizes, right = torch.linalg.svd(tensor.detach())
     matrix = left.mH @ tensor @ right.mH
     tiny = torch.finfo(sizes.dtype).tiny ** 0.25  # in place of other singular values that are 0
@@ -85,6 +95,26 @@ def _det(tensor: Tensor) -> Tensor:
     block = matrix[..., :-1, :-1] + torch.diag_embed(lost)
     rest = matrix[..., -1:, -1:] - matrix[..., -1:, :-1] @ torch.linalg.solve(block, matrix[..., :-1, -1:])
     return torch.linalg.det(left) * torch.linalg.det(right) * torch.linalg.det(block) * rest[..., 0, 0]
+
+
+def _det_recorded(tensor: Tensor) -> Tensor:
+    is_recorded = tensor.requires_grad and torch.is_grad_enabled()
+    if is_recorded or forward_ad.unpack_dual(tensor).tangent is not None:
+        return _det_by_svd(tensor)
+    with below_autograd():
+        return DET(tensor)
+
+
+_library = torch.library.Library("tnp", "FRAGMENT")
+_library.define("det(Tensor matrices) -> Tensor")
+DET = torch.ops.tnp.det.default
+"""The determinant in graphs: torch's, with derivatives that hold for singular matrices."""
+_library.impl("det", torch.linalg.det, "CompositeExplicitAutograd")
+_library.impl("det", _det_recorded, "Autograd")
+torch.library.register_fake("tnp::det", lambda matrices: matrices.new_empty(matrices.shape[:-2]), lib=_library)
+torch.library.register_vmap(
+    "tnp::det", lambda info, dims, matrices: (DET(matrices.movedim(dims[0], 0)), 0), lib=_library
+)
 
 
 inv = _small_by_numpy(np.linalg.inv, _in_double(torch.linalg.inv))

@@ -295,10 +295,11 @@ def _prod(tensor: Tensor, axes: Axes, keepdims: bool, dtype: torch.dtype | None 
     return tensor
 
 
-def _nan_extreme(extreme: Resolver, function: Binary, ufunc: np.ufunc) -> Resolver:
+def _nan_extreme(extreme: Resolver, function: Binary, ufunc: np.ufunc, least: float) -> Resolver:
     """The largest or smallest element that is not NaN; NaN if all are.
 
-    Where NumPy can compute, its loop takes a quarter of the time of folding halves.
+    Where NumPy can compute, its loop takes a quarter of the time of folding halves. Derivatives are shared by all equal
+    extremes.
     """
 
     def resolve(given: torch.dtype, result: torch.dtype) -> Loop:
@@ -314,8 +315,13 @@ def _nan_extreme(extreme: Resolver, function: Binary, ufunc: np.ufunc) -> Resolv
             fold = folded(chosen, associative=True)(given, result)
             return lambda tensor, axes, keepdims: fold(tensor, axes, keepdims).clone()
         otherwise = folded(function, associative=True)(given, result)
+        of_numbers, every = extreme(result, result), all(torch.bool, torch.bool)
 
         def loop(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+            if tensor.numel() and may_be_differentiated(tensor):
+                tensor, missing = cast(tensor, result), tensor.isnan()
+                found = of_numbers(torch.where(missing, least, tensor), axes, keepdims)
+                return torch.where(every(missing, axes, keepdims), torch.nan, found)
             if not tensor.numel() or not host.computes(tensor):
                 return otherwise(tensor, axes, keepdims)
             with np.errstate(all="ignore"):
@@ -340,8 +346,8 @@ sum = accumulator(torch.sum, any, count)
 prod = accumulator(_prod, all)
 max = _extreme(torch.amax, largest=True)
 min = _extreme(torch.amin, largest=False)
-nanmax = _nan_extreme(max, torch.fmax, np.fmax)
-nanmin = _nan_extreme(min, torch.fmin, np.fmin)
+nanmax = _nan_extreme(max, torch.fmax, np.fmax, -torch.inf)
+nanmin = _nan_extreme(min, torch.fmin, np.fmin, torch.inf)
 
 
 def nansum(dtype: torch.dtype) -> Loop:

@@ -102,12 +102,12 @@ def _hyperbolic(function: Function, odd: bool) -> Function:
 
 
 def _arctan2(y: Tensor, x: Tensor) -> Tensor:
-    """torch's function with gradients 0 beside an infinity, where torch's own are infinity / infinity."""
+    """torch's function with derivatives 0 beside an infinity and at the origin, where torch's are NaN."""
     if not (x.requires_grad or may_be_differentiated(y)):
         return torch.atan2(y, x)
-    infinite = (torch.isinf(y) & ~torch.isnan(x)) | (torch.isinf(x) & ~torch.isnan(y))
+    none = (torch.isinf(y) & ~torch.isnan(x)) | (torch.isinf(x) & ~torch.isnan(y)) | ((x == 0) & (y == 0))
     limit = torch.atan2(y.detach(), x.detach())
-    return torch.where(infinite, limit, torch.atan2(torch.where(infinite, 1.0, y), torch.where(infinite, 1.0, x)))
+    return torch.where(none, limit, torch.atan2(torch.where(none, 1.0, y), torch.where(none, 1.0, x)))
 
 
 exp = _vectorized(np.exp, torch.exp)

@@ -14,7 +14,7 @@ import tnp as np
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
 
-SHARES = torch.__version__ >= (2, 15)  # among equal operands of fmax and fmin, and with clip's ends all to those
+ENDS = torch.__version__ >= (2, 15)  # of clip get all of the derivative
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,10 @@ SHARES = torch.__version__ >= (2, 15)  # among equal operands of fmax and fmin, 
         (lambda x: x**0.5, 0.0, numpy.inf),
         (np.log, 0.0, numpy.inf),
         (np.arcsin, 1.0, numpy.inf),
-        (lambda x: np.fmax(x, 1.0), 1.0, 0.5 if SHARES else 1.0),
-        (lambda x: np.fmin(1.0, x), 1.0, 0.5 if SHARES else 0.0),
+        (lambda x: np.fmax(x, 1.0), 1.0, 0.5),
+        (lambda x: np.fmin(1.0, x), 1.0, 0.5),
+        (lambda x: np.nanmax(np.append(np.stack([x, x * 2, x * 2]), np.nan)), 1.0, 2.0),
+        (lambda x: np.fmin.reduce(np.append(np.stack([x, -x]), np.nan)), 0.0, 0.0),
         (lambda x: np.power(0.0, x), 2.0, 0.0),
         (lambda x: x**1, 0.0, 1.0),
         (lambda x: np.std(np.stack([x, x])), 1.0, 0.0),
@@ -45,8 +47,8 @@ SHARES = torch.__version__ >= (2, 15)  # among equal operands of fmax and fmin, 
         (lambda x: np.arctan2(x, x), 0.0, 0.0),
         (lambda x: np.where(x > 0, np.sqrt(np.where(x > 0, x, 1.0)), 0.0), -1.0, 0.0),
         (lambda x: np.where(x > 0, x, x * 3), 0.0, 3.0),
-        (lambda x: np.clip(x, 0.0, 1.0), 0.0, 0.0 if SHARES else 1.0),
-        (lambda x: np.clip(x, 0.0, 1.0), 1.0, 0.0 if SHARES else 1.0),
+        (lambda x: np.clip(x, 0.0, 1.0), 0.0, 0.0 if ENDS else 1.0),
+        (lambda x: np.clip(x, 0.0, 1.0), 1.0, 0.0 if ENDS else 1.0),
         (lambda x: np.floor(x), 0.5, 0.0),
         (lambda x: np.nansum(np.append(x, np.nan)), 2.0, 1.0),
         (lambda x: x**0, 0.0, 0.0),
@@ -66,6 +68,20 @@ def test_where_there_is_no_derivative_or_one_is_easily_lost(
 ) -> None:
     """These are the documented values: torch's for each operation, but for the cube root and the hypotenuse."""
     numpy.testing.assert_allclose(float(np.grad(function)(x)), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum", "fmax", "fmin", "arctan2", "hypot"])
+def test_equal_operands_have_one_derivative_in_all_modes(name: str) -> None:
+    function = getattr(np, name)
+    x, y = np.asarray([1.0, 0.0, 2.0]), np.asarray([1.0, 0.0, 1.0])
+    with np.GradientTape() as tape:
+        tape.watch((x, y))
+        value = np.compile(lambda x, y: function(x, y).sum(), backend="eager")(x, y)
+    reverse = np.asnumpy(np.stack(tape.gradient(value, (x, y))))
+    forward = np.jacobian(function, argnums=(0, 1), mode="forward")(x, y)
+    assert reverse.tolist() == [np.asnumpy(each).diagonal().tolist() for each in forward]
+    if name in ("fmax", "fmin"):
+        assert reverse[:, :2].tolist() == [[0.5, 0.5], [0.5, 0.5]]
 
 
 @pytest.mark.parametrize("x", [0.0, 1e-9, -0.03, 0.0999, 0.1, 0.7, 2.0])
@@ -273,13 +289,22 @@ def test_indices_out_of_bounds_inside_of_derivatives(function: Callable[[Any, An
 
 @pytest.mark.parametrize("matrix", [[[1.0, 2.0], [2.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]])
 def test_determinants_of_singular_matrices(matrix: Any) -> None:
+    """Also those of a function that was compiled before a tape records it."""
     x, direction = np.asarray(matrix), np.asarray([[1.0, 2.0], [3.0, 5.0]])
     cofactors = [[matrix[1][1], -matrix[1][0]], [-matrix[0][1], matrix[0][0]]]
-    with np.GradientTape() as tape:
-        tape.watch(x)
-        y = np.linalg.det(x)
-    for gradient in (tape.gradient(y, x), np.grad(np.linalg.det)(x)):
-        assert numpy.allclose(np.asnumpy(gradient), cofactors, atol=1e-12)
+    compiled = np.compile(np.linalg.det, backend="eager")
+    compiled(x)
+    for function in (np.linalg.det, compiled):
+        with np.GradientTape() as outer:
+            outer.watch(x)
+            with np.GradientTape() as tape:
+                tape.watch(x)
+                y = function(x)
+            gradient = tape.gradient(y, x)
+            change = (gradient * direction).sum()
+        for found in (gradient, np.grad(function)(x)):
+            assert numpy.allclose(np.asnumpy(found), cofactors, atol=1e-12)
+        assert numpy.allclose(np.asnumpy(outer.gradient(change, x)), [[5.0, -3.0], [-2.0, 1.0]], atol=1e-12)
     _, rate = np.jvp(np.linalg.det, (x,), (direction,))
     assert math.isclose(rate, (np.asnumpy(direction) * cofactors).sum(), abs_tol=1e-12)
     second = np.asnumpy(np.hessian(np.linalg.det)(x)).reshape(4, 4)
