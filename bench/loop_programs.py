@@ -433,10 +433,9 @@ class Result:
         return self.seconds["numpy"].median / self.seconds["tnp"].median
 
 
-def programs() -> list[Program]:
-    """The programs with their arguments."""
+def programs(n: int = 30) -> list[Program]:
+    """The programs with their arguments: matrices of ``n`` rows, and words of ``n`` letters."""
     rng = numpy.random.default_rng(0)
-    n = 30
     square = rng.random((n, n)) + n * numpy.eye(n)
     definite = square @ square.T
     words = rng.integers(0, 4, n), rng.integers(0, 4, n)

@@ -13,7 +13,7 @@ from bench import loop_programs
 from bench.__main__ import main
 from tests.oracle import assert_same
 
-PROGRAMS = {program.title: program for program in loop_programs.programs()}
+PROGRAMS = {program.title: program for program in loop_programs.programs(10)}
 
 
 @pytest.mark.parametrize(
