@@ -7,6 +7,7 @@ slice gets its own buffer. The caller chooses the sliced arguments and handles a
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
@@ -73,6 +74,13 @@ class _Buffers(TorchFunctionMode):
         kind = kinds[func]
         if kind == QUESTION:
             return func(*args, **kwargs) if kwargs else func(*args)
+        if _Attempt.leaks:
+            _refuse_escaped(args)
+        result = self._result(kind, func, args, kwargs)
+        self.attempt.note_born(result if type(result) in (tuple, list) else (result,), self.level)
+        return result
+
+    def _result(self, kind: Any, func: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
         if kind == WRITE:
             self._check_write(func, args[0])
         if kwargs:
@@ -151,6 +159,15 @@ def _is_batched(tensor: Tensor, level: int) -> bool:
     return False
 
 
+def _refuse_escaped(args: Sequence[Any]) -> None:
+    """Raise if an array is used that was kept from a batch that is over: torch would take it for one of this batch."""
+    for each in args:
+        if isinstance(each, (tuple, list)):
+            _refuse_escaped(each)
+        elif isinstance(each, Tensor) and "has_escaped" in each.__dict__:
+            raise trace_state.escaped_error()
+
+
 def _memory(tensor: Tensor) -> int:
     return storage_of(unwrapped(tensor))
 
@@ -164,7 +181,11 @@ class _Attempt:
         The torch function that can't be batched.
     shares_write : bool
         Whether that function writes to memory that is not batched.
+    born : list of references
+        The batched tensors.
     """
+
+    leaks = False  # whether a batched tensor was ever kept beyond its batch
 
     def __init__(self, function: Function, tensors: Sequence[Tensor], everything: bool) -> None:
         self.function = function
@@ -173,6 +194,7 @@ class _Attempt:
         self.refused: Any = None
         self.shares_write = False
         self.made: dict[int, Tensor] = {}  # new memory that is not batched
+        self.born: list[weakref.ref[Tensor]] = []
         self._kept: list[Tensor] | None = None
         self.token = object()  # identifies this batch
         self.frame: FrameType | None = sys._getframe(1)
@@ -184,8 +206,22 @@ class _Attempt:
             self.caught = Refusal(f"except {type(error).__name__}", error, trace_state.user_line())
 
     def __call__(self, level: int, seed: Tensor, *slices: Tensor) -> tuple[Tensor, ...]:
+        self.note_born(slices, level)
         with _Buffers(level, seed, self):
             return autodiff.bounded(self.function, list(slices))
+
+    def note_born(self, results: Sequence[Any], level: int) -> None:
+        """Remember the batched tensors among results, as long as they live."""
+        self.born += [weakref.ref(each) for each in results if isinstance(each, Tensor) and _is_batched(each, level)]
+
+    def end(self) -> None:
+        """Mark the batched tensors that the function kept somewhere: nothing may use them any more."""
+        for reference in self.born:
+            tensor = reference()
+            if tensor is not None:
+                tensor.has_escaped = True  # type: ignore[attr-defined]
+                _Attempt.leaks = True
+        self.born.clear()
 
     def keep_before_write(self, target: Tensor) -> None:
         """Copy all arguments, once, if ``target`` is a part of one; gradients flow through the copies too."""
@@ -278,7 +314,10 @@ def _by_chunks(
 
     def run(tensors: Sequence[Tensor], size: int) -> list[Tensor]:
         seed = torch.empty(size, device=device)
-        return transform_levels.vmap(attempt, (seed, *tensors), (0, *dims), size, randomness)
+        try:
+            return transform_levels.vmap(attempt, (seed, *tensors), (0, *dims), size, randomness)
+        finally:
+            attempt.end()
 
     if chunk_size is None or size <= chunk_size:
         return run(tensors, size)

@@ -748,3 +748,21 @@ def test_a_shared_array_is_written_to_in_a_trace(key: Any) -> None:
 
     compiled = np.compile(lambda rows: np.vectorized_map(adding, rows), backend="eager")
     assert compiled(rows).tolist() == [3.0, 7.0] and total.tolist() == [4.0, 6.0]
+
+
+@pytest.mark.parametrize("chunk_size", [None, 1])
+def test_an_array_that_was_kept_is_not_an_element_of_the_next_batch(chunk_size: int | None) -> None:
+    """Neither of the next chunk: torch takes it for one, as both have the same level."""
+    kept: Any = np.zeros(2)
+
+    def keeps(row: Any) -> Any:
+        nonlocal kept
+        kept = np.concatenate([kept[:1] * 0.5, row[1:]]) + row
+        return kept * 2
+
+    with pytest.raises(np.TracedValueError, match="stood for one element"):
+        for _ in range(2):
+            np.vectorized_map(keeps, rows(), chunk_size=chunk_size)
+    seen: list[Any] = []
+    found = np.vectorized_map(lambda row: np.vectorized_map(lambda x: seen.append(row * 2) or x, row) + seen[0], rows())
+    same(found, rows() * 3)  # of the batch around
