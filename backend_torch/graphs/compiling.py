@@ -522,7 +522,14 @@ class Executable:
     def operations(self, tensors: Sequence[Tensor]) -> GraphModule:
         """The operations that run one by one for these inputs."""
         is_recorded = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+        if self.graph.written and len(tensors) > 1 and aliasing.overlap(list(tensors), self.graph.written):
+            return self._of_overlapping
         return self._recorded if is_recorded else self._operations
+
+    @functools.cached_property
+    def _of_overlapping(self) -> GraphModule:
+        """Return the operations in a form that reads what one input shares with another before it writes."""
+        return graph_copies.of_overlapping(self._recorded, aliasing.targets)
 
     @functools.cached_property
     def _recorded(self) -> GraphModule:

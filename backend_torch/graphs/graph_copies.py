@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from torch import Tensor
 from torch.fx import Graph, GraphModule, Node
 
+from backend_torch.tensors import aliasing
 from backend_torch.tensors.memory import with_history
 from backend_torch.torch_private import traces
 
@@ -46,6 +47,19 @@ def recordable(module: GraphModule, targets: Callable[[Node], Iterable[Node]]) -
             with made.graph.inserting_before(node):
                 known = made.graph.call_function(with_history, (target,))
             node.replace_input_with(target, known)
+    made.recompile()
+    return made
+
+
+def of_overlapping(module: GraphModule, targets: Callable[[Node], Iterable[Node]]) -> GraphModule:
+    """Return a copy of a graph for inputs that overlap: an operation reads what another input has before it writes."""
+    made = duplicate(module)
+    for node in made.graph.nodes:
+        written = list(targets(node))
+        for operand in [each for each in node.all_input_nodes if written and each not in written]:
+            with made.graph.inserting_before(node):
+                apart = made.graph.call_function(aliasing.apart, (operand, *written))
+            node.replace_input_with(operand, apart)
     made.recompile()
     return made
 

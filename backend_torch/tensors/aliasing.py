@@ -158,6 +158,11 @@ def lies_across(target: Any, other: Any) -> bool:
     return start < last and first < end
 
 
+def apart(operand: Any, *targets: Any) -> Any:
+    """Return an operand of a write; a copy if it partly overlaps the write's memory."""
+    return operand.clone() if any(lies_across(target, operand) for target in targets) else operand
+
+
 def _extent(tensor: Tensor) -> tuple[Any, Any]:
     """Return the offset of the tensor's first element, and the offset after its last."""
     start = tensor.storage_offset()

@@ -7,6 +7,7 @@ is `tnp._compile.outer_state`'s.
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import datetime
 import functools
 import io
@@ -98,7 +99,8 @@ def called(function: Any) -> Any:
     if isinstance(owner, io.IOBase) and id(owner) in state.outside and owner not in (sys.stdout, sys.stderr):
         raise _read(f"{name} reads or writes a file")
     is_date = isinstance(owner, type) and issubclass(owner, datetime.date) and name in ("now", "today", "utcnow")
-    if is_date or module in _MODULES or (module in ("builtins", "io", "_io") and name in _BUILTINS):
+    is_context = isinstance(owner, contextvars.ContextVar)
+    if is_date or is_context or module in _MODULES or (module in ("builtins", "io", "_io") and name in _BUILTINS):
         raise _read(f"{name} does something else at each call")
     if function is next:
         return _next

@@ -12,6 +12,7 @@ import functools
 import operator
 import sys
 import types
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -83,8 +84,15 @@ class _Search:
             self._visit(value.__self__)
             self._visit(value.__func__)
         elif isinstance(value, functools.partial):
-            for each in (value.func, value.args, value.keywords):
-                self._visit(each)
+            self._visit(value.func)
+            self._add(Place("attribute", value, "args"))
+            self._add(Place("attribute", value, "keywords"))
+        elif isinstance(value, (collections.ChainMap, collections.UserDict, collections.UserList)):
+            self._add(Place("attribute", value, "maps" if isinstance(value, collections.ChainMap) else "data"))
+        elif isinstance(value, weakref.ref):
+            self._visit(value())
+        elif isinstance(value, operator.attrgetter):
+            self.names |= {part for path in value.__reduce__()[1] for part in path.split(".")}
         elif isinstance(value, (property, staticmethod, classmethod, functools.cached_property)):
             for name in ("fget", "fset", "__func__", "func"):
                 self._visit(getattr(value, name, None))
@@ -114,8 +122,10 @@ class _Search:
     def _function(self, function: types.FunctionType) -> None:
         if "__wrapped__" in function.__dict__:
             self._visit(function.__dict__["__wrapped__"])
-        for each in (function.__defaults__, function.__kwdefaults__):
-            self._visit(each)
+        for name in ("__defaults__", "__kwdefaults__"):
+            defaults = getattr(function, name)
+            if any(type(each) not in (*_PLAIN, float) for each in children(defaults) or ()):
+                self._add(Place("attribute", function, name))
         ours = self._is_ours(function.__module__ or "", function.__code__.co_filename)
         for cell in function.__closure__ or ():
             place = Place("cell", cell)
@@ -148,6 +158,8 @@ class _Search:
         self.asks_types |= "type" in found
         if "vars" in found:
             self.names.add("__dict__")
+        if "globals" in found:
+            found |= words
         return found
 
     def _add(self, place: Place) -> None:
@@ -177,6 +189,10 @@ class _Search:
                 self._add(Place("item", own, name))
             elif member is not MISSING and hasattr(type(member), "__get__"):
                 self._visit(member)
+                if isinstance(member, (types.FunctionType, staticmethod, property)):
+                    self._add(Place("attribute", kind, name))
+                if instance is not kind and type(own) is dict and not isinstance(member, property):
+                    self._add(Place("item", own, name))  # where an object's own function would be
             elif isinstance(instance, types.ModuleType):
                 if name in own:
                     self._add(Place("item", own, name))

@@ -325,3 +325,19 @@ def test_an_argument_in_a_list_that_the_function_extends() -> None:
         x = np.asarray(values)
         SEEN.append(x)
         assert function(x).tolist() == [2 * each if each > 0 else each for each in values]
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_arguments_that_partly_overlap(backend: str) -> None:
+    """As in NumPy, an operation reads what it overwrites before it writes."""
+
+    def function(a: Any, b: Any) -> Any:
+        a += b
+        b *= 2
+        return a - b
+
+    traced = np.compile(function, backend=backend)
+    for parts in (lambda x: (x[:3], x[3:]), lambda x: (x[1:4], x[:3])):
+        whole, ours = numpy.arange(6.0), np.arange(6.0)
+        assert traced(*parts(ours)).tolist() == function(*parts(whole)).tolist()
+        assert ours.tolist() == whole.tolist()

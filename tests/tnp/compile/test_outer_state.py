@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import collections
+import contextvars
 import dataclasses
 import functools
+import operator
 import types
+import weakref
 from typing import Any
 
 import numpy
@@ -337,6 +341,61 @@ def test_slots_properties_and_hasattr() -> None:
         lambda: setattr(each, "late", np.ones(3)),
         lambda: delattr(each, "late"),
     )
+
+
+def test_methods_that_are_replaced() -> None:
+    class Scaled:
+        def scaled(self, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def shifted(x: Any) -> Any:
+            return x + 1
+
+        @property
+        def rate(self) -> float:
+            return 0.5
+
+    each = Scaled()
+
+    def function(x: Any) -> Any:
+        return Scaled.shifted(each.scaled(x)) * each.rate
+
+    checked(
+        function,
+        compiled(function),
+        lambda: setattr(Scaled, "scaled", lambda self, x: x * 5),
+        lambda: setattr(Scaled, "shifted", staticmethod(lambda x: x + 7)),
+        lambda: setattr(Scaled, "rate", property(lambda self: 3.0)),
+        lambda: setattr(each, "scaled", lambda x: x * 11),
+    )
+
+
+def test_what_functions_and_libraries_objects_hold() -> None:
+    numbers, maps = [2.0], collections.ChainMap({"a": 1.0}, {"b": 2.0})
+    setting = contextvars.ContextVar("setting", default=1.0)
+    part = functools.partial(lambda factors, x, shift: x * factors[0] + shift[0], numbers, shift=[1.0])
+    space = Model()
+    of_rate, of_space = operator.attrgetter("rate"), weakref.ref(space)
+
+    def function(x: Any, factors: Any = numbers, *, more: Any = (space,)) -> Any:
+        x = part(x) * factors[0] + maps["b"] * of_rate(space)
+        return x + of_space().rate + globals()["FACTOR"]
+
+    def in_context(x: Any) -> Any:
+        return x * setting.get()
+
+    checked(
+        function,
+        compiled(function),
+        lambda: numbers.__setitem__(0, 3.0),
+        lambda: part.keywords.update(shift=[4.0]),
+        lambda: maps.maps[1].update(b=5.0),
+        lambda: setattr(space, "rate", 7.0),
+        lambda: setattr(function, "__defaults__", ([6.0],)),
+    )
+    with pytest.warns(RuntimeWarning, match="get does something else at each call"):
+        checked(in_context, compiled(in_context), lambda: setting.set(3.0))
 
 
 def test_what_an_object_computes_once() -> None:
