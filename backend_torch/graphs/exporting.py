@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from backend_torch.graphs import random_inputs
+from backend_torch.graphs.decompositions import TABLE
 from backend_torch.graphs.graph import Graph
 from backend_torch.torch_private.operators import has_kernel
 
@@ -212,4 +213,6 @@ def _computes(target: str) -> bool:
 
 def to_onnx(exported: Program, path: str, inputs: Sequence[str]) -> None:
     """Write a program as ONNX, which takes torch's optional packages onnx and onnxscript."""
+    ours = {operation: function for operation, function in TABLE.items() if operation.namespace == "tnp"}
+    exported = exported.run_decompositions(ours)  # ONNX has torch's operations
     torch.onnx.export(exported, (), path, dynamo=True, input_names=list(inputs), external_data=False, verbose=False)

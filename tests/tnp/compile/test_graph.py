@@ -110,6 +110,14 @@ def test_onnx(graph: Any, tmp_path: Path) -> None:
         graph["while_loop"].graphs["body"].to_onnx(tmp_path / "g.onnx")
 
 
+@pytest.mark.stores
+def test_onnx_of_operations_with_own_derivatives(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxscript")
+    np.compile(np.linalg.det, backend="eager").graph(np.eye(2)).to_onnx(tmp_path / "f.onnx")
+    assert [node.op_type for node in onnx.load(tmp_path / "f.onnx").graph.node] == ["Det"]
+
+
 def test_onnx_of_what_writes(tmp_path: Path) -> None:
     pytest.importorskip("onnxscript")
 
