@@ -497,13 +497,18 @@ bool is_zero(PyObject* given) {
 }
 
 // array(object, dtype), or with copy, order, subok, ndmin, ndmax, like, device: of a number, nested lists of numbers, a list
-// of arrays, or an array in C order.
+// of arrays, an array in C order, or a NumPy array in C order.
 PyObject* array(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     if ((count != 2 && count != 9) || !is_quiet()) return nullptr;
     if (count == 9 && !(args[2] == Py_True && is_letter(args[3], 'K') && is_zero(args[5]) && is_zero(args[6]))) return nullptr;
     if (count == 9 && !are_none(args, 7, 9)) return nullptr;
     if (is_array(args[0])) return makes_on_cpu() ? cast(args[0], args[1]) : nullptr;
+    if (at::Tensor given; is_numpy(args[0])) {
+      if (!makes_on_cpu() || !borrow(args[0], given) || !is_dense(given)) return nullptr;
+      int8_t own = dtype_of(given);
+      return read_dtype(args[1], own) == own ? copied(given, own, own) : nullptr;
+    }
     if (!is_list(args[0])) {
       alignas(16) char one[16];
       int8_t dtype = makes_on_cpu() ? store_element(args[0], args[1], one) : NONE;

@@ -34,7 +34,7 @@ struct NumpyArray {
   int flags;
 };
 
-constexpr int IN_C_ORDER = 0x0001, IS_ALIGNED = 0x0100;  // flags
+constexpr int IN_C_ORDER = 0x0001, IS_ALIGNED = 0x0100, IS_WRITEABLE = 0x0400;  // flags
 
 // Return NumPy's type number of a dtype; -1 for bfloat16.
 char numpy_number(int8_t dtype) {
@@ -139,6 +139,21 @@ PyObject* of_numpy(PyObject*, PyObject* array) {
       [] { return Py_NewRef(Py_None); });
 }
 
+// over_numpy(array, dtype): make an array over the memory of a writeable NumPy array in C order with this dtype.
+PyObject* over_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  constexpr int NEEDED = IN_C_ORDER | IS_ALIGNED | IS_WRITEABLE;
+  return guarded(
+      [&]() -> PyObject* {
+        at::Tensor tensor;
+        if (count != 2 || !is_numpy(args[0]) || !is_quiet()) return nullptr;
+        const auto* given = reinterpret_cast<const NumpyArray*>(args[0]);
+        if ((given->flags & NEEDED) != NEEDED || !borrow(args[0], tensor)) return nullptr;
+        if (read_dtype(args[1], dtype_of(tensor)) != dtype_of(tensor)) return nullptr;
+        return wrap_array(torch::utils::tensor_from_numpy(args[0], false));
+      },
+      [] { return Py_NewRef(Py_None); });
+}
+
 // Convert an argument for NumPy: arrays with at most so many elements to NumPy views, scalars to NumPy's; numbers,
 // strings and None stay; lists and tuples item by item. A new reference; nullptr without an exception for anything else,
 // and for no elements: NumPy may warn then.
@@ -212,9 +227,8 @@ PyObject* call_numpy(PyObject* const* args, Py_ssize_t count, int64_t most, PyOb
 // Make an array of a NumPy array that is a view of new memory, with the same base; nullptr without an exception for any
 // other view.
 PyObject* take_over_view(const NumpyArray* given) {
-  constexpr int WRITEABLE = 0x0400;
   const auto* whole = reinterpret_cast<const NumpyArray*>(given->base);
-  if (Py_TYPE(given->base) != numpy_array || whole->base != nullptr || !(given->flags & WRITEABLE)) return nullptr;
+  if (Py_TYPE(given->base) != numpy_array || whole->base != nullptr || !(given->flags & IS_WRITEABLE)) return nullptr;
   int8_t dtype = read_dtype(given->dtype, NONE);
   if (dtype == NONE || dtype != read_dtype(whole->dtype, NONE)) return nullptr;
   PyObject* base = take_over(given->base);
@@ -426,6 +440,7 @@ PyMethodDef HOST_FUNCTIONS[] = {
     {"set_host", set_host, METH_VARARGS, nullptr},
     TNP_FAST("numpy_of", numpy_of),
     {"of_numpy", of_numpy, METH_O, nullptr},
+    TNP_FAST("over_numpy", over_numpy),
     {"by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy<LARGE>)),
      METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"few_by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy<512>)),

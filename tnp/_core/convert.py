@@ -342,7 +342,7 @@ def asarray(
         if type(a) is ndarray:
             if dtype is None:
                 return a
-        elif (made := heads.array(a, dtype)) is not None:
+        elif (made := (heads.over_numpy if type(a) is np.ndarray else heads.array)(a, dtype)) is not None:
             return made
     check_like(like)
     if isinstance(dtype, (str, np.dtype)) and (parts := np.dtype(dtype).subdtype) is not None:

@@ -1160,6 +1160,24 @@ def test_functions(name: str, dtype: str, without_heads: Callable[[Callable[[], 
         )
 
 
+@pytest.mark.parametrize("name", ["asarray", "array"])
+@pytest.mark.parametrize("dtype", [*DTYPES, ">f8", "U2"])
+def test_of_numpy_arrays(name: str, dtype: str, without_heads: Callable[[Callable[[], Any]], Any]) -> None:
+    """The same array, over the same memory or a copy."""
+    whole = numpy.array([0, 1, 2, 1, 0, 7]).astype(dtype)
+    locked = whole.copy()
+    locked.flags.writeable = False
+    views = [whole, whole[1:], whole[::2], whole[::-1], whole.reshape(2, 3).T, whole[:0], whole[0], whole[:1], locked]
+    views += [whole.reshape(1, 6), whole[3:4].reshape(())]
+    for view, given in itertools.product(views, [None, "f8", numpy.dtype(dtype)]):
+
+        def made(view: Any = view, given: Any = given) -> Any:
+            result = getattr(tnp, name)(view, given)
+            return described(result), result.flags.writeable, numpy.shares_memory(result, view)
+
+        assert outcome(made) == without_heads(made)
+
+
 @pytest.mark.parametrize("name", BY_NUMPY)
 @pytest.mark.parametrize("dtype", ["?", "i4", "f8", "c16"])
 def test_functions_by_numpy(name: str, dtype: str) -> None:
