@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from bench import (
     compiled,
+    compiled_functions,
     functions,
     importing,
     latency,
@@ -28,6 +29,7 @@ COMMANDS = {
     "small": small,
     "overhead": overhead,
     "compile": compiled,
+    "compiled-functions": compiled_functions,
     "functions": functions,
     "import": importing,
     "latency": latency,

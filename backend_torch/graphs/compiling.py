@@ -37,7 +37,7 @@ from backend_torch.graphs import (
 from backend_torch.graphs.decompositions import TABLE
 from backend_torch.graphs.graph import Graph
 from backend_torch.graphs.watching import Watch
-from backend_torch.kernels import products, sorting
+from backend_torch.kernels import linalg, products, sorting
 from backend_torch.tensors import aliasing, trace_state
 from backend_torch.tensors.aliasing import Output
 from backend_torch.torch_private import functorch, inductor, light_imports, traces, trees
@@ -650,6 +650,7 @@ class Executable:
         loops.unroll(pure)
         products.choose(pure)
         sorting.choose(pure)
+        linalg.choose(pure)
         drawn = random_inputs.taken_out(pure)
         settings = self._settings_of(pure)
         inputs += [traces.like(mode, tensor) for _, tensor in drawn]

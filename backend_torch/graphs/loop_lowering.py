@@ -383,6 +383,8 @@ class _Frame:
             adopted = self.adopted(args[0], node.args[0])
             if adopted is not None:
                 return adopted
+        if target is aten.as_strided.default and _is_reshaped(example, _tensor(node.all_input_nodes[0])):
+            target, args = aten.view.default, (args[0], shape)
         value = self.computed(target, args, kwargs, [example])
         if value.shape != shape or value.dtype is not example.dtype:
             raise Unsupported(f"{target} gives {value.dtype}{value.shape}, not {example.dtype}{shape}")
@@ -776,6 +778,12 @@ def _reads(argument: Any, buffer: Buffer) -> bool:
     if isinstance(argument, (list, tuple)):
         return any(_reads(each, buffer) for each in argument)
     return isinstance(argument, (View, Lazy)) and buffer in argument.reads
+
+
+def _is_reshaped(view: Tensor, base: Tensor) -> bool:
+    """Whether a view has all elements of a contiguous tensor in order."""
+    is_same = (view.numel(), view.storage_offset()) == (base.numel(), base.storage_offset())
+    return is_same and view.is_contiguous() and base.is_contiguous()
 
 
 def _is_used_to_write(node: Node) -> bool:

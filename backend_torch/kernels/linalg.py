@@ -13,12 +13,14 @@ from __future__ import annotations
 import cmath
 import contextlib
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch.autograd import forward_ad
+from torch.fx import Graph, GraphModule, Node
 
 from backend_torch.kernels import host
 from backend_torch.kernels.reductions import root
@@ -28,6 +30,7 @@ from backend_torch.torch_private.functorch import is_transforming
 from backend_torch.torch_private.operators import below_autograd
 
 Tensor = torch.Tensor
+aten = torch.ops.aten
 
 _DOUBLE = {torch.float32: torch.float64, torch.complex64: torch.complex128}
 _LONGEST_DOT = {torch.float32: 1 << 17, torch.complex64: 1 << 17, torch.float64: 1 << 62, torch.complex128: 1 << 62}
@@ -109,7 +112,7 @@ _library = torch.library.Library("tnp", "FRAGMENT")
 _library.define("det(Tensor matrices) -> Tensor")
 DET = torch.ops.tnp.det.default
 """The determinant in graphs: torch's, with derivatives that hold for singular matrices."""
-_library.impl("det", torch.linalg.det, "CompositeExplicitAutograd")
+_library.impl("det", _small_by_numpy(np.linalg.det, torch.linalg.det), "CompositeExplicitAutograd")
 _library.impl("det", _det_recorded, "Autograd")
 torch.library.register_fake("tnp::det", lambda matrices: matrices.new_empty(matrices.shape[:-2]), lib=_library)
 torch.library.register_vmap(
@@ -284,3 +287,61 @@ def euclidean(tensor: Tensor, dims: tuple[int, ...] | None, keepdims: bool) -> T
     squares = tensor.real.square() + tensor.imag.square() if tensor.is_complex() else tensor * tensor
     dims = tuple(range(tensor.dim())) if dims is None else dims
     return root(squares.sum(dims, keepdim=bool(keepdims)) if dims else squares)  # torch reads no axes as all axes
+
+
+# -- graphs -----------------------------------------------------------------------------------------------------------
+
+_library.define("small_matrix(str name, Tensor[] values) -> Tensor")
+_SMALL = {"inv": inv, "solve": solve, "cholesky": cholesky}
+_KERNELS: dict[Any, str] = {
+    aten.linalg_inv_ex.default: "inv",
+    aten._linalg_solve_ex.default: "solve",
+    aten.linalg_cholesky_ex.default: "cholesky",
+}
+"""Operations whose first result `_small_by_numpy` computes."""
+
+
+@torch.library.register_fake("tnp::small_matrix", lib=_library)
+def _without_data(name: str, values: list[Tensor]) -> Tensor:
+    return values[-1].new_empty(values[-1].shape)
+
+
+_library.impl("small_matrix", lambda name, values: _SMALL[name](*values), "CPU")
+
+
+def choose(module: GraphModule) -> None:
+    """Let graphs compute with matrices as eager code does: without vectors that nothing reads, small ones by NumPy."""
+    graph = module.graph
+    for node in graph.nodes:
+        used = {user.args[1] for user in node.users if user.target is operator.getitem}
+        if node.target is aten._linalg_svd.default and used == {1}:
+            node.args, node.kwargs = (node.args[0], False, False), {}
+        elif node.target is aten._linalg_eigh.default and used == {0}:
+            node.args, node.kwargs = (*node.args[:2], *["L"][len(node.args) - 1 :], False), {}
+        elif node.target in _KERNELS:
+            _by_numpy(graph, node)
+    graph.eliminate_dead_code()
+    module.recompile()
+
+
+def _by_numpy(graph: Graph, node: Node) -> None:
+    """Replace an operation on small matrices, and the check of its error code, which the kernel raises itself."""
+    operands = node.all_input_nodes
+    values = [operand.meta["val"] for operand in operands]
+    if len(node.args) > len(operands) or not set(node.kwargs) <= {"check_errors"}:
+        return
+    if any(v.device.type != "cpu" or not isinstance(v.numel(), int) or not 0 < v.numel() <= _FEW for v in values):
+        return
+    if len({v.dim() for v in values}) > 1:
+        return
+    parts = {user.args[1]: user for user in node.users}
+    checks = [user for place in parts if place for user in parts[place].users]
+    if 0 not in parts or any(check.target is not aten._linalg_check_errors.default for check in checks):
+        return
+    with graph.inserting_before(node):
+        name = _KERNELS[node.target]
+        made = graph.call_function(torch.ops.tnp.small_matrix.default, (name, operands))
+    made.meta["val"] = node.meta["val"][0].contiguous()
+    parts[0].replace_all_uses_with(made)
+    for check in checks:
+        graph.erase_node(check)

@@ -22,7 +22,7 @@ from backend_torch.kernels import host, reductions
 from backend_torch.kernels.order import has_nan, nan_class, ordered, precedes, restored, reversed_order
 from backend_torch.tensors.dtypes import SIGNED
 from backend_torch.tensors.memory import is_readable
-from backend_torch.tensors.out_of_memory import explained, explaining
+from backend_torch.tensors.out_of_memory import explaining
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -140,11 +140,13 @@ def choose(module: GraphModule) -> None:
         values, stable = node.args[0], node.kwargs["stable"]
         value = values.meta["val"]
         dim = node.kwargs.get("dim", -1) % max(value.dim(), 1)
-        if value.device.type != "cpu" or node.kwargs.get("descending") or not value.is_contiguous():
+        if value.device.type != "cpu" or node.kwargs.get("descending"):
             continue
         if not isinstance(value.numel(), int) or value.numel() < host.FEW:
             continue
         parts = {part.args[1]: part for part in node.users}
+        if not node.meta["val"][0].is_contiguous():
+            continue
         with graph.inserting_before(node):
             if 1 in parts:
                 order = graph.call_function(ops.order.default, (values, dim, stable))
@@ -220,13 +222,22 @@ def searchsorted(line: Tensor, values: Tensor, right: bool, sorter: Tensor | Non
         return host.wrapped(given[1].searchsorted(given[0], "right" if right else "left"))
     if sorter is not None:
         line = restored(ordered(line).index_select(0, sorter), line.dtype)
-    if line.is_complex() or (has_nan(line.dtype) and len(line) and (not is_readable(line) or bool(line[-1].isnan()))):
-        # torch treats a NaN in the line as less than any value (https://github.com/pytorch/pytorch/issues/158738).
+    if line.is_complex():
         return _bisect(line, values, right)
-    try:
-        return torch.searchsorted(ordered(line).contiguous(), ordered(values).contiguous(), right=right)
-    except RuntimeError as error:
-        raise explained(error) from None
+    if has_nan(line.dtype) and len(line) and (not is_readable(line) or bool(line[-1].isnan())):
+        # torch treats a NaN in the line as less than any value (https://github.com/pytorch/pytorch/issues/158738).
+        is_last = line.isnan()
+        first = len(line) - is_last.sum()
+        found = _searched(torch.where(is_last, torch.inf, line), values, right)
+        if right:
+            return torch.where(values.isnan(), len(line), found.minimum(first))
+        return torch.where(values.isnan(), first, found)
+    return _searched(ordered(line), ordered(values), right)
+
+
+@explaining
+def _searched(line: Tensor, values: Tensor, right: bool) -> Tensor:
+    return torch.searchsorted(line.contiguous(), values.contiguous(), right=right)
 
 
 def _bisect(line: Tensor, values: Tensor, right: bool) -> Tensor:

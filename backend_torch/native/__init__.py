@@ -34,8 +34,8 @@ HEADS = (
     *("zeros", "ones", "empty", "full", "arange", "eye", "array", "copy", "reshape", "transpose", "sum", "prod", "max"),
     *("min", "any", "all", "argmax", "argmin", "mean", "dot", "norm", "where", "roll", "concatenate", "like", "astype"),
     *("squeeze", "swapaxes", "at_least", "in_order", "ravel", "part", "nonzero", "numpy_of", "of_numpy", "over_numpy"),
-    *("by_numpy", "few_by_numpy", "write_by_numpy", "linspace", "vdot", "bincount", "item", "count_nonzero", "turned", "flatten"),
-    *("cumsum", "cumprod", "tolist", "std", "var", "ufunc", "draw"),
+    *("by_numpy", "few_by_numpy", "write_by_numpy", "linspace", "vdot", "bincount", "item", "count_nonzero", "turned"),
+    *("flatten", "cumsum", "cumprod", "tolist", "std", "var", "ufunc", "draw"),
 )
 """The functions that have a native head."""
 

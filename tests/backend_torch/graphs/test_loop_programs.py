@@ -108,3 +108,14 @@ def test_another_process_finds_the_code(monkeypatch: pytest.MonkeyPatch, tmp_pat
     elementwise_code.compiled.cache_clear()  # as in another process
     monkeypatch.setattr(elementwise_code, "_built", lambda *args: pytest.fail("compiled again"))
     assert_same(numpy.arange(1.0, 21), np.compile(program)(np.ones(20)))
+
+
+def test_an_axis_added_to_a_column() -> None:
+    """The view of what was read at a traced index had kept the loop from being C++."""
+
+    def program(xp: Any, d: Any) -> Any:
+        for k in range(d.shape[0]):
+            d[:] = xp.minimum(d, d[:, k][:, None] + d[k])
+        return (d,)
+
+    check(program, numpy.random.default_rng(0).random((16, 16)))

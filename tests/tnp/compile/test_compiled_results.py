@@ -11,6 +11,8 @@ import pytest
 import torch
 
 import tnp
+from backend_torch.graphs import code_cache
+from backend_torch.kernels import linalg
 from tests.oracle import Raised, assert_same, outcome, outcome_compiled
 
 
@@ -363,3 +365,46 @@ def test_low_precision_may_be_traded_for_speed() -> None:
     x = tnp.asarray(torch.full((4,), 300.0, dtype=torch.float16))
     traced = tnp.compile(LOW_PRECISION[0], options={"emulate_precision_casts": False})
     assert traced(x).tolist() == [300.0] * 4
+
+
+def test_searches_of_lines_that_end_with_nan() -> None:
+    line = numpy.array([-numpy.inf, 0, 1, 1, numpy.inf, numpy.inf, numpy.nan, numpy.nan])
+    values = numpy.array([[numpy.nan, numpy.inf, -numpy.inf, 1], [0.5, 2, -0.0, -1]])
+
+    def function(xp: Any) -> Any:
+        lines = [xp.asarray(each) for each in (line, line[:6], line[:0], line.astype("f4"), line[6:])]
+        return [xp.searchsorted(each, xp.asarray(values), side) for each in lines for side in ("left", "right")]
+
+    same(function)
+
+
+def test_small_matrices_are_computed_as_eagerly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By NumPy, and without singular vectors that nothing reads."""
+    chosen = []
+    choose = linalg.choose
+
+    def noted(module: Any) -> None:
+        choose(module)
+        chosen.extend([(str(node.target), node.args[1:]) for node in module.graph.nodes])
+
+    monkeypatch.setattr(linalg, "choose", noted)
+    monkeypatch.setattr(code_cache, "load", lambda name, sizes: None)
+    rng = numpy.random.default_rng(0)
+    a, b = rng.random((4, 5, 5)) + 5 * numpy.eye(5), rng.random((4, 5, 2))
+
+    def function(x: Any, y: Any) -> Any:
+        np = tnp.linalg
+        return np.inv(x), np.det(x), np.solve(x, y), np.cholesky(x @ x.mT), np.svdvals(x), np.eigvalsh(x), np.slogdet(x)
+
+    compiled = tnp.compile(function)
+    for one, other in zip(function(tnp.asarray(a), tnp.asarray(b)), compiled(a, b), strict=True):
+        for mine, theirs in zip(one, other, strict=True) if isinstance(one, tuple) else [(one, other)]:
+            assert_same(numpy.asarray(mine), theirs, rtol=1e-12)
+    names = [name for name, _ in chosen]
+    assert names.count("tnp.small_matrix.default") == 3
+    assert ("aten._linalg_svd.default", (False, False)) in chosen
+    assert ("aten._linalg_eigh.default", ("L", False)) in chosen
+    assert not any("check_errors" in name for name in names)
+    a[1] = 0
+    with pytest.raises(tnp.linalg.LinAlgError, match="Singular matrix"):
+        compiled(a, b)
