@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 ROOMS = {
     "tnp": [
         "_core", "_ufunc", "_manipulation", "_creation", "_indexing", "_math", "_sorting", "_statistics",
-        "linalg", "fft", "_signal", "_io", "random", "polynomial", "special", "emath", "exceptions", "lib",
+        "linalg", "fft", "_signal", "_io", "random", "polynomial", "special", "emath", "ctypeslib", "exceptions", "lib",
         "distributed", "_array", "_devices", "_transforms", "_functional", "_autograph", "_compile", "debug",
         "testing",
         "typing", "_program", "__main__",

@@ -129,13 +129,13 @@ from tnp._ufunc.ufunc import Ufunc as ufunc
 
 if TYPE_CHECKING:  # __getattr__ imports them on first use
     from numpy import char as char
-    from numpy import ctypeslib as ctypeslib
     from numpy import f2py as f2py
     from numpy import ma as ma
     from numpy import rec as rec
     from numpy import strings as strings
 
     from . import (  # noqa: F401  # public by this spelling
+        ctypeslib,
         debug,
         distributed,
         emath,
@@ -152,6 +152,7 @@ if TYPE_CHECKING:  # __getattr__ imports them on first use
 
 _SUBMODULES = frozenset(
     {
+        "ctypeslib",
         "debug",
         "distributed",
         "emath",
@@ -167,7 +168,7 @@ _SUBMODULES = frozenset(
     | {"typing"}
 )
 
-_NUMPYS = frozenset({"char", "ctypeslib", "f2py", "ma", "rec", "strings"})
+_NUMPYS = frozenset({"char", "f2py", "ma", "rec", "strings"})
 """Submodules about what no tensor holds: NumPy's own, which take and return NumPy's arrays."""
 
 _NUMPYS_TOO = frozenset({"chararray", "complex256", "core", "float128", "matlib", "version"})

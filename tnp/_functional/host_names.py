@@ -1,7 +1,7 @@
 """Functions of data that no tensor can hold, dates and records: the host computes them, and returns NumPy's arrays.
 
 Layer: owns nothing: NumPy does it, over the memory of the arrays of numbers that it is given. The submodules ``char``,
-``strings``, ``rec``, ``ctypeslib`` and ``f2py`` are NumPy's too.
+``strings``, ``rec`` and ``f2py`` are NumPy's too.
 """
 
 from __future__ import annotations
