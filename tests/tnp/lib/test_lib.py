@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tnp
-from tests.oracle import agrees, compare
+from tests.oracle import agrees, compare, placed
 
 
 @pytest.mark.parametrize("window", [1, 3, (2,), (2, 2), (5, 1), (-1, 1), ()])
@@ -64,3 +65,35 @@ def test_the_stride_of_one_element_is_nobodys_business() -> None:
         x = xp.ones((4, 4, 1))[::2]
         seen = xp.lib.stride_tricks.as_strided(x, strides=(*x.strides[:2], -123))
         assert seen.shape == (2, 4, 1) and not seen.flags.c_contiguous and seen[0].flags.c_contiguous
+
+
+def wrapped(xp: Any) -> Any:
+    """Operators of a class that derives from NumPy's mixin, over arrays."""
+
+    class Wrapped(xp.lib.mixins.NDArrayOperatorsMixin):  # type: ignore[misc]
+        def __init__(self, values: Any) -> None:
+            self.values = values
+
+        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
+            values = [each.values if isinstance(each, Wrapped) else each for each in inputs]
+            if out:
+                options["out"] = tuple([each.values for each in out])
+            return Wrapped(getattr(ufunc, method)(*values, **options))
+
+    x = Wrapped(placed(xp, np.asarray([1.0, 2.0])))
+    x += 5
+    return [each.values for each in (x + 1, 1 - x, x * x, x < 7, -x, xp.exp(x), xp.add.reduce(x))]
+
+
+@pytest.mark.host
+def test_parts_that_are_numpys() -> None:
+    assert set(np.lib.__all__) == set(tnp.lib.__all__)
+    compare(wrapped, rtol=1e-14)
+    x = np.arange(6.0).reshape(2, 3)
+    compare(lambda xp: xp.lib.scimath.sqrt(-1.0))
+    compare(lambda xp: [part.sum() for part in xp.lib.Arrayterator(placed(xp, x), 3)])
+    for order in (x, x.T):
+        files = io.BytesIO(), io.BytesIO()
+        np.lib.format.write_array(files[0], order)
+        tnp.lib.format.write_array(files[1], placed(tnp, order))
+        assert files[0].getvalue() == files[1].getvalue()
