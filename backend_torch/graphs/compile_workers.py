@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from backend_torch.graphs import code_cache
+from backend_torch.graphs import code_cache, elementwise_code
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -122,4 +122,5 @@ def _end() -> None:
         _over = True
         for worker in [*_idle, *_busy]:
             worker.kill()
+    elementwise_code.end()
     _threads().shutdown(wait=False, cancel_futures=True)

@@ -369,8 +369,8 @@ class Executable:
     ----------
     graph : Graph
     backend : str or callable, optional
-        None and "inductor" make machine code; "eager" runs the operations one by one; others are backends of
-        torch.compile.
+        None and "inductor" make machine code, the first without Inductor if it can; "eager" runs the operations one by
+        one; others are backends of torch.compile.
     mode : str, optional
     options : dict, optional
         As torch.compile takes them.
@@ -379,8 +379,8 @@ class Executable:
 
     Attributes
     ----------
-    by_inductor : bool
-        Whether Inductor made a program of it, now or when the code was put on disk.
+    is_of_sizes : bool
+        Whether a program of it, made now or earlier, serves the sizes of the trace alone; others would take as long.
     """
 
     def __init__(
@@ -394,7 +394,7 @@ class Executable:
     ) -> None:
         self.graph = graph
         self.falls_back = falls_back
-        self.by_inductor = False
+        self.is_of_sizes = False
         self.captures = graph.captures
         self.written = graph.written
         inductor.check_backend(backend)
@@ -462,8 +462,8 @@ class Executable:
         return other.program(tensors)(list(tensors))
 
     def can_open(self) -> bool:
-        """Whether code for open sizes would save work: Inductor needs long, where g++ alone is quick."""
-        return self.by_inductor and self.may_open()
+        """Whether code for open sizes would save work: elementwise code is quick, and is that of all sizes."""
+        return self.is_of_sizes and self.may_open()
 
     def may_open(self) -> bool:
         """Whether there can be code for open sizes."""
@@ -577,7 +577,7 @@ class Executable:
         module = graph_copies.duplicate(self.graph.module)
         drawn = random_inputs.taken_out(module)
         settings = self._settings_of(module)
-        self.by_inductor = True
+        self.is_of_sizes = True
         inputs += [traces.like(mode, tensor) for _, tensor in drawn]
         program = random_inputs.before(inductor.differentiable(module, inputs, settings, TABLE), drawn)
         # torch's compiled derivatives can't be differentiated, which nested recordings need.
@@ -626,7 +626,7 @@ class Executable:
         own = self._by_gcc()
         if own is not None:
             return own
-        self.by_inductor = True
+        self.is_of_sizes = True
         key = self.key()
         known = None if key is None else code_cache.load(key, self.graph.sizes)
         if known is None:
@@ -637,7 +637,11 @@ class Executable:
         """Return a program that needs no Inductor; None if the graph has none."""
         if self._mode is not None or self._options:
             return None
-        return elementwise_code.program(self.graph) or loop_programs.program(self.graph)
+        own = elementwise_code.program(self.graph)
+        if own is None and (self._backend is None or loops.has_control_flow(self.graph.module)):
+            own = loop_programs.program(self.graph)
+            self.is_of_sizes = own is not None and not loops.has_control_flow(self.graph.module)
+        return own
 
     def _by_inductor(self, key: str | None) -> Program:
         """Compile the graph by Inductor, and keep the code on disk under its key."""

@@ -7,12 +7,14 @@ mathematics. It includes no headers, so g++ compiles it in a tenth of a second. 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import logging
 import math
 import os
 import re
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +27,7 @@ from torch.fx import Node
 
 from backend_torch.graphs import code_cache
 from backend_torch.graphs.graph import Graph
+from backend_torch.tensors import trace_state
 from backend_torch.torch_private import vector_library
 from backend_torch.torch_private.operators import OpOverload
 
@@ -181,6 +184,7 @@ def program(graph: Graph) -> Program | None:
     except _Others:
         return None
     except (OSError, AttributeError) as error:
+        trace_state.raise_of_signal(error)
         log.info("tnp.compile: Inductor compiles an elementwise graph: %s: %s", type(error).__name__, error)
         return None
     threads = max(1, min(torch.get_num_threads(), writer.count // _CHUNK))
@@ -431,15 +435,37 @@ def compiled(
     return vector_library.load(os.fspath(found["kernel"]), functions)
 
 
+_running: set[subprocess.Popen[str]] = set()
+
+
 def _built(command: list[str], text: str) -> bytes:
     with tempfile.TemporaryDirectory() as directory:
         source, library = Path(directory) / "kernel.cpp", Path(directory) / "kernel.so"
         source.write_text(text)
         command = [*command, "-o", os.fspath(library), os.fspath(source)]
-        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        # In a group of its own: the compiler starts other processes, which end with it.
+        run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, process_group=0)
+        _running.add(run)
+        try:
+            _, problem = run.communicate()
+        finally:
+            _running.discard(run)
+            if run.returncode is None:  # an interrupt from the keyboard
+                _kill(run)
         if run.returncode:
-            raise OSError(f"{' '.join(command)}: {run.stderr}")
+            raise OSError(f"{' '.join(command)}: {problem}")
         return library.read_bytes()
+
+
+def end() -> None:
+    """End the compilers that run: the program ends, so nobody needs their code."""
+    for run in list(_running):
+        _kill(run)
+
+
+def _kill(run: subprocess.Popen[str]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(run.pid, signal.SIGKILL)
 
 
 def runner(

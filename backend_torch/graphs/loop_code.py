@@ -285,7 +285,13 @@ class Code:
             if size > 1:
                 self.line(f"std::memcpy({target.pointer}, {value.pointer}, {size} * sizeof({target.buffer.ctype}));")
                 return
-        self.loops(target.shape, lambda index: self.line(f"{target.at(index)} = {value.at(index)};"))
+        axes = sorted(range(len(target.shape)), key=lambda axis: -target.strides[axis])  # as they lie in memory
+
+        def one(places: list[str]) -> None:
+            index = [places[axes.index(axis)] for axis in range(len(axes))]
+            self.line(f"{target.at(index)} = {value.at(index)};")
+
+        self.loops(tuple([target.shape[axis] for axis in axes]), one)
 
     def in_memory(self, value: Value) -> View:
         """Return the value in memory; store it there if it is computed."""

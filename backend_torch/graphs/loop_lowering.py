@@ -42,7 +42,7 @@ from backend_torch.graphs.loop_operations import (
     operand,
 )
 from backend_torch.graphs.loop_prelude import OPERATIONS, TORCH
-from backend_torch.tensors import aliasing
+from backend_torch.tensors import aliasing, trace_state
 from backend_torch.torch_private import inductor, inductor_loops, messages, traces, trees
 from backend_torch.torch_private.inductor import Program
 from backend_torch.torch_private.operators import schema_of
@@ -73,6 +73,7 @@ def lower(module: GraphModule) -> bool:
         try:
             kernel = lowered(module, node)
         except Exception as reason:  # Unsupported, or arguments that no lowering expects: the loop stays as it was
+            trace_state.raise_of_signal(reason)
             _log.debug("a loop's steps are called one by one: %s", reason)
             continue
         found = True
@@ -385,6 +386,10 @@ class _Frame:
                 return adopted
         if target is aten.as_strided.default and _is_reshaped(example, _tensor(node.all_input_nodes[0])):
             target, args = aten.view.default, (args[0], shape)
+        if target is aten.index_put.default:
+            copy = self.own(self.code.as_new(args[0]))
+            self.put(copy, *args[1:], **kwargs)
+            return copy
         value = self.computed(target, args, kwargs, [example])
         if value.shape != shape or value.dtype is not example.dtype:
             raise Unsupported(f"{target} gives {value.dtype}{value.shape}, not {example.dtype}{shape}")
@@ -419,7 +424,7 @@ class _Frame:
 
         with traces.new_fake_mode():
             inputs = [torch.empty(leaves[place].shape, dtype=leaves[place].dtype) for place in places]
-            module = inductor.functional(run, inputs, TABLE, inductor.SETTINGS)
+            module = inductor.decomposed(run, inputs, target, TABLE)
         if any(node.target is target for node in module.graph.nodes):
             raise Unsupported(f"{target} is not lowered")
         values = _Frame(self.code, module).run([self.settled(leaves[place]) for place in places])

@@ -1,7 +1,8 @@
-"""Compile a whole graph with loops to one C++ function, if all its operations can be written in it.
+"""Compile a whole graph to one C++ function, if all its operations can be written in it.
 
-Layer: owns the code around the loops: the function that Python calls, and the addresses of torch's vector functions.
-g++ needs neither Inductor nor torch's headers, so it compiles a program in a second. The code cache keeps the program.
+Layer: owns which graphs these are, those with loops and those of small arrays, and the code around the loops: the
+function that Python calls, and the addresses of torch's vector functions. g++ needs neither Inductor nor torch's
+headers, so it compiles a program in a second. The code cache keeps the program.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch.fx import GraphModule, Node
 
 from backend_torch.graphs import elementwise_code, graph_copies, loop_lowering, loops
 from backend_torch.graphs.graph import Graph
 from backend_torch.graphs.loop_code import CTYPES, Code, Unsupported
 from backend_torch.graphs.loop_prelude import OPERATIONS, PLAIN
-from backend_torch.torch_private import vector_library
+from backend_torch.tensors import trace_state
+from backend_torch.torch_private import light_imports, vector_library
 
 Tensor = torch.Tensor
+aten = torch.ops.aten
 Program = Callable[[list[Tensor]], Sequence[Tensor]]
 _log = logging.getLogger(__name__)
 _FLAGS = (
@@ -28,6 +32,15 @@ _FLAGS = (
 )  # fmt: skip
 _WITHOUT_CALL = {"sqrt", "rsqrt"}
 _LEAST_EXACT = {"erfc": "u15"}  # function -> its most exact version in torch's library; "u10" for all others
+
+_MOST_NODES = 500  # of a graph without loops
+_SMALL = 1 << 14  # elements of each array in a graph without loops, at most
+_FEW = 256  # elements of a result that the C library computes one by one, at most
+_BY_ELEMENT = {
+    aten.acosh, aten.asinh, aten.atan2, aten.atanh, aten.erfc, aten.floor_divide, aten.fmod, aten.hypot, aten.pow,
+    aten.remainder,
+}  # fmt: skip
+_SIMPLE_POWERS = (-1, 0.5, 1, 2, 3)
 
 _ENDING = """
 extern "C" void bind(void* const* given) {{
@@ -43,24 +56,46 @@ extern "C" void* kernel(void* self, void* const* given, long) {{
 
 
 def program(graph: Graph) -> Program | None:
-    """Return the program of a graph with loops or branches; None if it has none, or can't be C++ as a whole."""
+    """Return the program of a graph with loops or branches, or of small arrays; None if it can't be C++ as a whole."""
     size = vector_library.register()
     off = os.environ.get("TORCHINDUCTOR_FORCE_DISABLE_CACHES") == "1"
-    if size is None or off or graph.sizes is not None or not loops.has_control_flow(graph.module):
+    if size is None or off or graph.sizes is not None:
+        return None
+    if not loops.has_control_flow(graph.module) and not _is_small(graph.module):
         return None
     try:
         module = graph_copies.duplicate(graph.module, graph.results)
-        code, inputs, results = loop_lowering.whole(module, graph.inputs, graph.written)
+        with light_imports.scope():
+            code, inputs, results = loop_lowering.whole(module, graph.inputs, graph.written)
         text, functions = _text(code, [*inputs, *results], size)
         described = [f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in graph.inputs]
         kernel = elementwise_code.compiled(text, tuple(functions), tuple(described), _FLAGS)
     except Exception as reason:  # Unsupported, or an unexpected argument: Inductor compiles the graph
-        _log.debug("a graph with loops is not C++ as a whole: %s", reason)
+        trace_state.raise_of_signal(reason)
+        _log.debug("a graph is not C++ as a whole: %s", reason)
         return None
     made = [
         (tuple(node.meta["val"].shape), node.meta["val"].stride(), node.meta["val"].dtype) for node in graph.results
     ]
     return elementwise_code.runner(kernel, len(inputs), range(len(inputs)), made)
+
+
+def _is_small(module: GraphModule) -> bool:
+    """Whether a graph is quick to compile, and its arrays are too small for threads, and for Inductor's fused loops."""
+    return len(module.graph.nodes) <= _MOST_NODES and all(
+        value.numel() <= (_FEW if _is_by_element(node) else _SMALL)
+        for node in module.graph.nodes
+        for value in [node.meta.get("val")]
+        if isinstance(value, Tensor)
+    )
+
+
+def _is_by_element(node: Node) -> bool:
+    """Whether an operation calls a function of the C library for each element; Inductor's code has vectors for it."""
+    packet = getattr(node.target, "overloadpacket", None)
+    if packet is aten.pow and node.args[1] in _SIMPLE_POWERS:
+        return False
+    return packet in _BY_ELEMENT or node.kwargs.get("rounding_mode") is not None
 
 
 def _text(code: Code, buffers: Sequence[Any], size: int) -> tuple[str, list[str]]:

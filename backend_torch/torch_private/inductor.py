@@ -17,6 +17,7 @@ from operator import attrgetter, getitem
 from typing import Any
 
 import torch
+from torch._decomp import decomposition_table
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -71,12 +72,25 @@ def _decompositions(ours: Table) -> Table:
     return {**select_decomp_table(), **ours}
 
 
+def decomposed(run: Callable[..., Any], inputs: Sequence[Tensor], operation: Any, table: Table) -> GraphModule:
+    """Return the functional graph of one operation, by Inductor's table only if torch's own has no row for it."""
+    known = {**decomposition_table, **table}
+    if operation not in known:
+        return functional(run, inputs, table, SETTINGS)
+    return _functional(run, inputs, {**table, operation: known[operation]})
+
+
 def functional(
     module: Callable[..., Any], inputs: Sequence[Tensor], table: Table, settings: dict[str, Any]
 ) -> GraphModule:
     """Return a functional graph of operations that Inductor knows: only inputs are written to, at its end."""
-    with torch.no_grad(), _rounding(settings):
-        pure = make_fx(torch.func.functionalize(module, remove="mutations"), _decompositions(table))(*inputs)
+    with _rounding(settings):
+        return _functional(module, inputs, _decompositions(table))
+
+
+def _functional(module: Callable[..., Any], inputs: Sequence[Tensor], table: Table) -> GraphModule:
+    with torch.no_grad():
+        pure = make_fx(torch.func.functionalize(module, remove="mutations"), table)(*inputs)
     pure.graph.eliminate_dead_code()
     pure.recompile()
     return pure

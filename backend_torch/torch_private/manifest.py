@@ -114,6 +114,12 @@ ROWS = [
     ),
     Row(
         "inductor",
+        "torch._decomp.decomposition_table",
+        "decomposing one operation without Inductor's table, which takes two seconds to import",
+        test="tests/backend_torch/graphs/test_loop_programs.py::test_a_training_step_needs_no_inductor",
+    ),
+    Row(
+        "inductor",
         "torch._inductor.aoti_compile_and_package torch._inductor.aoti_load_package torch._inductor.list_mode_options "
         "torch._inductor.runtime.runtime_utils.cache_dir torch._inductor.utils.clear_caches",
         "writing machine code to a file, the modes of torch.compile, and changing the cache directory",

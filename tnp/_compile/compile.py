@@ -884,13 +884,14 @@ def compile(
         The function; without it, a decorator is returned. Its arguments and results are arrays and lists, tuples,
         dictionaries, named tuples and dataclasses of arrays; everything else in them is static.
     backend : str or callable, optional
-        ``"inductor"`` (the default), ``"eager"`` to run the traced operations one by one, or another backend of
-        torch.compile.
+        None: the C++ compiler alone compiles elementwise functions, loops and functions of small arrays, in about a
+        second, and torch's Inductor all others. ``"inductor"``: Inductor compiles functions of small arrays, too.
+        ``"eager"`` runs the traced operations one by one. Or another backend of torch.compile.
     mode : str, optional
         As in torch.compile: ``"reduce-overhead"``, ``"max-autotune"`` ...
     dynamic : bool, optional
-        None: the first shape has its own trace. If compiling it took torch's Inductor, the second shape's trace leaves
-        those sizes open that differ, and serves all later ones; sizes that are called 100 times get their own.
+        None: the first shape has its own trace. Unless its code is elementwise or a loop, the second shape's trace
+        leaves those sizes open that differ, and serves all later ones; sizes that are called 100 times get their own.
         False: each shape has its own trace. True: one trace for all sizes of the arguments' axes from 2 on,
         as long as the function does the same for them; ``if x.shape[0] > 3`` makes two. Sizes of 0 and 1 are traced by
         themselves, as they broadcast otherwise, and strides with gaps stay what they are. What can't leave a size open

@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import tnp as np
-from backend_torch.graphs import code_cache, elementwise_code
+from backend_torch.graphs import code_cache, compiling, elementwise_code
 from backend_torch.torch_private import inductor
 from tests.oracle import assert_same
 
@@ -50,6 +50,55 @@ def test_what_is_around_loops() -> None:
         return total, before, xp.cumsum(y)[::-1] * 2, y > before, y[::-1]
 
     check(program, numpy.linspace(0, 1, 20), numpy.arange(20.0))
+
+
+def test_small_arrays_without_loops() -> None:
+    def program(xp: Any, x: Any, y: Any, i: Any) -> Any:
+        x[1:] += x[:-1] * 2
+        z = xp.tanh(x @ y) - x.mean(axis=0)
+        picked = z[xp.arange(4), i]
+        y[i] = picked
+        spread = xp.exp(z - z.max(axis=1, keepdims=True))
+        return z.T, z[::-1], picked.cumsum(), spread / spread.sum(axis=1, keepdims=True), xp.where(z > 0, z, z**2).std()
+
+    x = numpy.linspace(-1, 1, 16).reshape(4, 4)
+    check(program, x, x.T.copy(), numpy.array([2, 0, 3, 1]))
+
+
+def test_a_training_step_needs_no_inductor() -> None:
+    def loss(weights: Any, images: Any, labels: Any) -> Any:
+        logits = np.tanh(images @ weights[0]) @ weights[1]
+        return -np.mean(logits[np.arange(8), labels] - np.log(np.sum(np.exp(logits), axis=1)))
+
+    weights = [np.asarray(numpy.linspace(-1, 1, 30).reshape(shape)) for shape in ((5, 6), (6, 5))]
+    images, labels = np.asarray(numpy.cos(numpy.arange(40.0)).reshape(8, 5)), np.arange(8) * 7 % 5
+    expected = np.grad(loss)(weights, images, labels)
+    for one, other in zip(expected, np.compile(np.grad(loss))(weights, images, labels), strict=True):
+        assert_same(np.asnumpy(one), other, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("function", "size", "options"),
+    [
+        (lambda x: x - x.mean(), 16, {"backend": "inductor"}),
+        (lambda x: x - x.mean(), 20_000, {}),
+        (lambda x: x[1:] ** x[0], 1000, {}),
+    ],
+    ids=["asked for", "large", "without vectors"],
+)
+def test_other_graphs_are_inductors(
+    function: Function, size: int, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiling, "warned", set())
+    with pytest.warns(RuntimeWarning, match="Inductor is not needed"):
+        np.compile(function, **options)(np.ones(size))
+
+
+def test_an_index_out_of_bounds_of_small_arrays() -> None:
+    function = np.compile(lambda x, i: x[i] + x.sum())
+    assert function(np.ones(3), np.array([0, -3])).tolist() == [4, 4]
+    with pytest.raises(IndexError, match="index 3 is out of bounds for axis 0 with size 3"):
+        function(np.ones(3), np.array([0, 3]))
 
 
 def test_memory_of_any_layout() -> None:

@@ -129,7 +129,7 @@ import tnp as np
 
 def warned(factor):
     clear_caches()
-    function = np.compile(lambda x: x * factor - x.sum() * 0.0 - 0.125)
+    function = np.compile(lambda x: x * factor - x.sum() * 0.0 - 0.125, backend="inductor")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert function(np.ones(3)).tolist() == [factor - 0.125] * 3

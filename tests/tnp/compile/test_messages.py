@@ -11,6 +11,7 @@ import numpy
 import pytest
 
 import tnp as np
+from backend_torch.graphs import elementwise_code
 
 
 def compiled(function: Any) -> Any:
@@ -87,7 +88,7 @@ def test_an_index_out_of_bounds(backend: str) -> None:
         np.compile(lambda x, i: x[i] + 1, backend=backend)(np.arange(5.0), np.asarray([1, 9]))
 
 
-class Late(Exception):
+class Late(TimeoutError):
     """Of a time limit."""
 
 
@@ -114,7 +115,11 @@ def test_a_signals_exception_is_not_taken_for_a_failure(
     del compile_fx
     monkeypatch.setattr(graph.GraphLowering, "codegen", lambda *args: limit())
     with pytest.raises(Late):
-        np.compile(lambda x: x.sum() * 1.2345, dynamic=dynamic)(np.ones(3))
+        np.compile(lambda x: x.sum() * 1.2345, dynamic=dynamic, backend="inductor")(np.ones(3))
+    monkeypatch.setattr(elementwise_code, "_built", lambda *args: limit())
+    for function in (lambda x: x.sum() * 1.2346, lambda x: x * 1.2346):
+        with pytest.raises(Late):
+            np.compile(function)(np.ones(3))
     assert not [each for each in recwarn if issubclass(each.category, RuntimeWarning)]
 
 
