@@ -7,7 +7,7 @@ imported. So no chapter needs the finished class.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MemberDescriptorType
+from types import FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from backend_torch.native import Slot, state
@@ -134,6 +134,8 @@ def completes(shell: type, members: Mapping[str, Any] | None = None) -> Callable
         for definition in (members or {}, *definitions):
             for name, value in definition.items():
                 if name not in _OF_THE_STATEMENT and not isinstance(value, MemberDescriptorType):
+                    if isinstance(value, FunctionType) and value.__name__ == name and shell is ndarray:
+                        value.__qualname__ = f"ndarray.{name}"  # which Python's errors show
                     setattr(shell, name, value)
         return shell
 

@@ -897,3 +897,9 @@ def test_views_are_small() -> None:
 def test_the_real_part_of_a_real_array_is_itself(xp: Any) -> Any:
     x, z = xp.ones(3), xp.ones(3, "c8")
     return x.real is x, xp.real(x) is x, z.real is z, xp.ones(3, bool)[:2].real, xp.ones(3)[0].real
+
+
+def test_errors_of_methods_name_the_array() -> None:
+    with pytest.raises(TypeError, match=r"^ndarray\.max\(\) got an unexpected keyword argument 'foo'$"):
+        tnp.zeros(3).max(foo=1)  # type: ignore[call-arg]
+    assert pickle.loads(pickle.dumps(tnp.ndarray.sum)) is tnp.ndarray.sum
