@@ -1,8 +1,11 @@
-"""``python -m bench loop-programs``: programs with Python loops, compiled unchanged, compared with NumPy."""
+"""``python -m bench loop-programs``: programs with Python loops, compiled unchanged, beside NumPy and Numba."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import importlib.util
+import inspect
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -421,7 +424,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Result:
-    """A program's seconds by NumPy and by tnp, and of tnp's first call."""
+    """A program's seconds by NumPy, by tnp, and by Numba if that takes the program, and of tnp's first call."""
 
     title: str
     seconds: Mapping[str, timing.Summary]
@@ -431,6 +434,11 @@ class Result:
     def speedup(self) -> float:
         """NumPy's time divided by tnp's."""
         return self.seconds["numpy"].median / self.seconds["tnp"].median
+
+    @property
+    def beside_numba(self) -> float | None:
+        """Numba's time divided by tnp's; None without Numba's."""
+        return self.seconds["numba"].median / self.seconds["tnp"].median if "numba" in self.seconds else None
 
 
 def programs(n: int = 30) -> list[Program]:
@@ -493,6 +501,25 @@ def by_numpy(program: Program) -> Any:
     return program.function(numpy, *[each.copy() for each in program.arguments])
 
 
+def by_numba(program: Program) -> Callable[[], Any] | None:
+    """Return a call of the program compiled by Numba, whose ``np`` is a global; None if there is none that is right."""
+    if not importlib.util.find_spec("numba"):
+        return None
+    source = inspect.getsource(program.function).replace("(np: Any, ", "(", 1)
+    names: dict[str, Any] = {"np": numpy, "Any": Any}
+    exec(source, names)
+    function = importlib.import_module("numba").njit(names[program.function.__name__])
+
+    def call() -> Any:
+        return function(*[each.copy() for each in program.arguments])
+
+    try:
+        is_right = numpy.allclose(call(), by_numpy(program), rtol=1e-9, atol=1e-9)
+    except Exception:  # its errors have many classes
+        return None
+    return call if is_right else None
+
+
 def compare(program: Program, rounds: int, clock: timing.Clock = time.perf_counter) -> Result:
     """Run one program by both, check the results, then time both in turn; each call gets copies of the arguments."""
     import tnp
@@ -506,23 +533,35 @@ def compare(program: Program, rounds: int, clock: timing.Clock = time.perf_count
     actual = by_tnp()
     seconds = clock() - started
     numpy.testing.assert_allclose(numpy.asarray(actual), by_numpy(program), rtol=1e-9, atol=1e-9, err_msg=program.title)
-    pair = [timing.Contestant("numpy", lambda: by_numpy(program)), timing.Contestant("tnp", by_tnp)]
-    samples = timing.measure(pair, rounds, clock=clock)
+    contestants = [timing.Contestant("numpy", lambda: by_numpy(program)), timing.Contestant("tnp", by_tnp)]
+    if (numba := by_numba(program)) is not None:
+        contestants.append(timing.Contestant("numba", numba))
+    samples = timing.measure(contestants, rounds, clock=clock)
     return Result(program.title, {name: timing.Summary.of(each) for name, each in samples.items()}, seconds)
 
 
 def table(results: list[Result]) -> Table:
-    """Return a table of the programs' times and speedups over NumPy."""
-    out = report.plain_table("programs with loops, µs a call")
+    """Return a table of the programs' times, speedups over NumPy, and speeds in parts of Numba's."""
+    out = report.plain_table("programs with loops, µs a call (blank: Numba is missing, refuses the program, or errs)")
     out.add_column("program")
-    for name in ("numpy", "tnp", "times", "first call, s"):
+    for name in ("numpy", "tnp", "numba", "times numpy", "times numba", "first call, s"):
         out.add_column(name, justify="right")
     for each in sorted(results, key=lambda result: result.speedup):
-        times = [f"{each.seconds[name].median * 1e6:.1f}" for name in ("numpy", "tnp")]
-        out.add_row(each.title, *times, f"{each.speedup:.2f}", f"{each.first:.1f}")
-    mean = math.exp(sum([math.log(each.speedup) for each in results]) / len(results))
-    out.add_row("geometric mean", "", "", f"{mean:.2f}", "")
+        times = [f"{each.seconds[name].median * 1e6:.1f}" if name in each.seconds else "" for name in CONTESTANTS]
+        beside = "" if each.beside_numba is None else f"{each.beside_numba:.2f}"
+        out.add_row(each.title, *times, f"{each.speedup:.2f}", beside, f"{each.first:.1f}")
+    beside = [each.beside_numba for each in results if each.beside_numba is not None]
+    means = [f"{geometric_mean(ratios):.2f}" if ratios else "" for ratios in ([e.speedup for e in results], beside)]
+    out.add_row("geometric mean", "", "", "", *means, "")
     return out
+
+
+CONTESTANTS = ("numpy", "tnp", "numba")
+
+
+def geometric_mean(ratios: list[float]) -> float:
+    """Return the geometric mean."""
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

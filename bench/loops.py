@@ -44,6 +44,17 @@ def heat(np: Any, u: Any) -> Any:
     return u
 
 
+def network_gradient(np: Any, h: Any, xs: Any, w: Any) -> Any:
+    """NumPy: the gradient of the squared states' sum with respect to the weights, backward by hand."""
+    states = [h, *network(np, h, xs, w)]
+    total, back = w * 0, h * 0
+    for before, after in zip(states[-2::-1], states[:0:-1], strict=True):
+        slope = (back + 2 * after) * (1 - after * after)
+        total = total + np.outer(before, slope)
+        back = slope @ w.T
+    return total
+
+
 def collatz(np: Any, n: Any) -> Any:
     """Python: steps until 1."""
     n, steps = int(n), 0
@@ -82,6 +93,24 @@ def scanned_network(np: Any, h: Any, xs: Any, w: Any) -> Any:
     return np.scan(step, h, xs)[1]
 
 
+def scanned_gradient(np: Any, h: Any, xs: Any, w: Any) -> Any:
+    """The gradient through ``scan``."""
+    return np.grad(lambda w: (scanned_network(np, h, xs, w) ** 2).sum())(w)
+
+
+def unrolled_gradient(np: Any, h: Any, xs: Any, w: Any) -> Any:
+    """The gradient through unrolled steps."""
+
+    def loss(w: Any) -> Any:
+        state, total = h, 0.0
+        for step in range(len(xs)):
+            state = np.tanh(state @ w + xs[step])
+            total = total + (state**2).sum()
+        return total
+
+    return np.grad(loss)(w)
+
+
 def written_heat(np: Any, u: Any) -> Any:
     """The heat equation by ``fori_loop``."""
 
@@ -110,7 +139,7 @@ class _Jax:
         numpy_of_jax = importlib.import_module("jax.numpy")
         self.jit, self.asarray, self.tanh = jax.jit, numpy_of_jax.asarray, numpy_of_jax.tanh
         self.scan, self.while_loop, self.cond = jax.lax.scan, jax.lax.while_loop, jax.lax.cond
-        self.fori_loop = jax.lax.fori_loop
+        self.fori_loop, self.grad = jax.lax.fori_loop, jax.grad
 
 
 def _jax_recurrence(np: Any, x: Any) -> Any:
@@ -141,10 +170,13 @@ def workloads() -> list[Loop]:
     rng = numpy.random.default_rng(0)
     x, u = rng.random(1000), rng.random((200, 200))
     inputs = rng.random(32), rng.random((500, 32)), rng.standard_normal((32, 32)) / 6
+    short = rng.random(16), rng.random((50, 16)), rng.standard_normal((16, 16)) / 4
     return [
         Loop("recurrence, 1000 steps, fori_loop", recurrence, written_recurrence, _jax_recurrence, (x,)),
         Loop("recurrence, 1000 steps, scan", recurrence, scanned_recurrence, scanned_recurrence, (x,)),
         Loop("RNN, 500 steps of 32, scan", network, scanned_network, scanned_network, inputs),
+        Loop("RNN, its gradient", network_gradient, scanned_gradient, scanned_gradient, inputs),
+        Loop("RNN, gradient, 50 steps of 16, unrolled", network_gradient, unrolled_gradient, unrolled_gradient, short),
         Loop("heat equation, 200x200, 100 steps, fori_loop", heat, written_heat, _jax_heat, (u,)),
         Loop("Collatz of 837799, while_loop", collatz, looped_collatz, looped_collatz, (numpy.asarray(837799),)),
     ]
@@ -180,20 +212,25 @@ def _numba_recurrence(x: Any) -> Any:
 
 @dataclass(frozen=True)
 class Result:
-    """A loop's seconds by contestant."""
+    """A loop's seconds by contestant, and those of the first calls."""
 
     title: str
     seconds: Mapping[str, timing.Summary]
+    first: Mapping[str, float]
 
 
 def compare(loop: Loop, rounds: int, clock: timing.Clock = time.perf_counter) -> Result:
     """Run one loop by all contestants, check the results, then time them in turn."""
     calls = contestants(loop)
     expected = calls["numpy"]()
+    first = {}
     for name, call in calls.items():
-        numpy.testing.assert_allclose(numpy.asarray(call()), expected, rtol=1e-6, atol=1e-9, err_msg=name)
+        started = clock()
+        actual = call()
+        first[name] = clock() - started
+        numpy.testing.assert_allclose(numpy.asarray(actual), expected, rtol=1e-6, atol=1e-9, err_msg=name)
     samples = timing.measure([timing.Contestant(name, call) for name, call in calls.items()], rounds, clock=clock)
-    return Result(loop.title, {name: timing.Summary.of(each) for name, each in samples.items()})
+    return Result(loop.title, {name: timing.Summary.of(each) for name, each in samples.items()}, first)
 
 
 def table(results: list[Result]) -> Table:
@@ -203,9 +240,17 @@ def table(results: list[Result]) -> Table:
     out.add_column("loop")
     for name in names:
         out.add_column(name, justify="right")
+    compiled = [name for name in names if name != "numpy"]
+    for name in compiled:
+        out.add_column(f"first {name}, s", justify="right")
     for result in results:
         times = [result.seconds.get(name) for name in names]
-        out.add_row(result.title, *["" if each is None else f"{each.median * 1e6:.1f}" for each in times])
+        first = [result.first.get(name) for name in compiled]
+        out.add_row(
+            result.title,
+            *["" if each is None else f"{each.median * 1e6:.1f}" for each in times],
+            *["" if each is None else f"{each:.2f}" for each in first],
+        )
     return out
 
 

@@ -313,6 +313,7 @@ class _Frame:
 
     def run(self, arguments: Sequence[Value]) -> list[Value]:
         """Translate the graph; return the values of its results."""
+        _add_in_place(self.module)
         nodes = _alive(self.module)
         if len(nodes) > _MOST_NODES:
             raise Unsupported("it is long")
@@ -384,6 +385,15 @@ class _Frame:
             adopted = self.adopted(args[0], node.args[0])
             if adopted is not None:
                 return adopted
+        if target is aten.index_put.default or target in _SCATTERS:
+            written = self.own(self.adopted(args[0], node.args[0]) or self.code.as_new(args[0]))
+            if target is aten.index_put.default:
+                self.put(written, *args[1:], **kwargs)
+            else:
+                source = _tensor(node.all_input_nodes[1])
+                view = self.computed(_SCATTERS[target], [written, *args[2:]], kwargs, [source])
+                self.write(view, cast(args[1], view.dtype))
+            return written
         if target is aten.as_strided.default and _is_reshaped(example, _tensor(node.all_input_nodes[0])):
             target, args = aten.view.default, (args[0], shape)
         if target is aten.index_put.default:
@@ -757,6 +767,31 @@ class _Frame:
             code.line(f"auto* {names[-1]} = {source.name};")
         for buffer, name in zip([*targets, *taken], names, strict=True):
             code.line(f"{buffer.name} = {name};")
+
+
+def _add_in_place(module: GraphModule) -> None:
+    """Write what is added to some elements to these alone; the derivative of an index adds an array of zeros."""
+    for node in module.graph.find_nodes(op="call_function", target=aten.index_put.default):
+        accumulates = len(node.args) > 3 and node.args[3]
+        base: Any = node.args[0]
+        (user, *others) = node.users
+        if others or not accumulates or base.target not in _ZEROS or user.target is not aten.add.Tensor:
+            continue
+        (other,) = [each for each in user.args if each is not node] or [node]
+        value = user.meta["val"]
+        is_same = isinstance(other, Node) and _tensor(other).shape == value.shape == _tensor(node).shape
+        if user.kwargs or other is node or not is_same or _tensor(other).dtype is not value.dtype:
+            continue
+        with module.graph.inserting_before(user):
+            put = module.graph.call_function(aten.index_put.default, (other, *node.args[1:]))
+        put.meta = dict(user.meta)
+        user.replace_all_uses_with(put)
+        module.graph.erase_node(user)
+        module.graph.erase_node(node)
+
+
+_SCATTERS = {aten.select_scatter.default: aten.select.int, aten.slice_scatter.default: aten.slice.Tensor}
+_ZEROS = {aten.new_zeros.default, aten.zeros.default, aten.zeros_like.default}
 
 
 def _alive(module: GraphModule) -> list[Node]:

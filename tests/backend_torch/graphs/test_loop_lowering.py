@@ -392,3 +392,19 @@ def test_a_loop_that_never_ends_can_be_stopped(calls: list[str]) -> None:
 
 def test_what_is_not_lowered_runs_as_before(calls: list[str]) -> None:
     check(calls, lambda x: np.fori_loop(0, 3, lambda i, v: np.sort(v)[::-1] + i, x), np.arange(5), loops=0)
+
+
+def test_derivatives_of_elements_read_at_indices(calls: list[str]) -> None:
+    """Each step adds to these elements alone."""
+
+    def loss(x: Any, w: Any, k: Any) -> Any:
+        def step(i: Any, total: Any) -> Any:
+            return total * 0.5 + (np.tanh(x[i % 7] * w) * x[k[i]]).sum() + (w[k] * x[1, 2]).sum()
+
+        return np.fori_loop(0, 24, step, x[0, 0])
+
+    rng = numpy.random.default_rng(0)
+    x, w = np.asarray(rng.random((7, 5))), np.asarray(rng.random(5))
+    k = np.asarray(rng.integers(0, 5, 24))
+    check(calls, np.grad(loss, argnums=(0, 1)), x, w, k, loops=2)
+    assert sum(["op::add(element" in source for source in calls])

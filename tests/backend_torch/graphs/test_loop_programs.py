@@ -168,3 +168,13 @@ def test_an_axis_added_to_a_column() -> None:
         return (d,)
 
     check(program, numpy.random.default_rng(0).random((16, 16)))
+
+
+def test_many_small_products_without_a_loop() -> None:
+    def program(xp: Any, h: Any, xs: Any, w: Any) -> Any:
+        for x in xs:
+            h = xp.tanh(h @ w + x.sum() * (w @ h))
+        return h, xs @ w.T
+
+    rng = numpy.random.default_rng(0)
+    check(program, rng.random(8), rng.random((6, 8)), rng.standard_normal((8, 8)))
