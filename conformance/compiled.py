@@ -184,7 +184,8 @@ def compared(
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("error", "tnp.compile runs the traced operations one by one", RuntimeWarning)
-            values = tnp.compile(together, backend=backend, fullgraph=True)([own for _, _, own in traced])
+            compiled = tnp.compile(together, backend=trials.backend(backend), fullgraph=True)
+            values = compiled([own for _, _, own in traced])
     except Exception as error:
         if len(traced) == 1:
             yield Result(traced[0][0], "not compiled", repr(error))
@@ -213,7 +214,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     command.add_argument("--functions", default="", help="comma-separated patterns: sum,linalg.*,ndarray.sort")
     command.add_argument("--dtypes", default=",".join(DTYPES))
-    command.add_argument("--backend", default="inductor", help="of tnp.compile; 'eager' runs the traced graph")
+    command.add_argument("--backend", default="inductor", help="'default', 'inductor' or 'eager', which runs the graph")
     command.add_argument("--once", action="store_true", help="each function in one of the dtypes, by turns")
     command.add_argument("--together", type=int, default=TOGETHER, help="calls that are compiled as one graph")
 

@@ -56,3 +56,8 @@ def same(one: list[torch.Tensor], other: list[torch.Tensor]) -> bool:
         a.shape == b.shape and a.dtype == b.dtype and torch.allclose(a, b, equal_nan=True)
         for a, b in zip(one, other, strict=True)
     )
+
+
+def backend(name: str | None) -> str | None:
+    """Return the ``backend`` of tnp.compile that a command's option names: "default" stands for None."""
+    return None if name == "default" else name

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 import tnp
+from conformance import trials
 from conformance.fuzz.compare import Disagreement
 
 Function = Callable[[Any], Any]
@@ -403,7 +404,7 @@ def _while(f: Function, state: State, backend: str | None) -> Function:
 
 
 TRANSFORMS: dict[str, Callable[[Function, State, str | None], Function]] = {
-    "compile": lambda f, state, backend: f if backend is None else tnp.compile(f, backend=backend),
+    "compile": lambda f, state, backend: f if backend is None else tnp.compile(f, backend=trials.backend(backend)),
     "grad": lambda f, state, backend: tnp.grad(_total(f)),
     "jvp": _jvp,
     "vjp": _vjp,
@@ -586,7 +587,7 @@ class Composition:
 def drawn(seed: str, machine_code: int = 0, index: int = 0) -> Composition:
     """Draw a composition of two to four transforms."""
     rng = random.Random(seed)
-    backend = "inductor" if machine_code and index % machine_code == 0 else "eager"
+    backend = "default" if machine_code and index % machine_code == 0 else "eager"
     while True:
         function, transforms = rng.choice(list(FUNCTIONS)), tuple(rng.choices(list(TRANSFORMS), k=rng.randint(2, 4)))
         if math.prod([_STEPS.get(name, 1) for name in (function, *transforms)]) <= _MOST_STEPS:

@@ -18,6 +18,7 @@ import numpy as np
 
 import tnp
 from backend_torch.tensors.dtypes import to_torch
+from conformance import trials
 from conformance.fuzz import compare
 from conformance.fuzz.compare import Disagreement
 from conformance.fuzz.program import NAMES, Base, Call, Items, Node, Outcome, Text, View, run_numpy, run_tnp
@@ -55,7 +56,7 @@ def compiled(call: Call, name: str, device: str, backend: str, turn: Turn) -> Co
         return None
     turn()
     expected = run_tnp(call, device)
-    actual = run_tnp(call, device, lambda function: tnp.compile(function, backend=backend))
+    actual = run_tnp(call, device, lambda function: tnp.compile(function, backend=trials.backend(backend)))
     actual = replace(actual, value=_as_ours(expected.value, actual.value))
     return Compared(compare.disagreement(call, name, _on_host(expected), actual), expected.error is None)
 

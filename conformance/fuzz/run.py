@@ -68,8 +68,8 @@ class Settings:
 
     def _compared(self, call: Call, name: str, index: int, turn: Callable[[], None]) -> Compared | None:
         if self.under == "compiled":
-            inductor = self.machine_code and index % self.machine_code == 0
-            return modes.compiled(call, name, self.device, "inductor" if inductor else self.backend, turn)
+            machine_code = self.machine_code and index % self.machine_code == 0
+            return modes.compiled(call, name, self.device, "default" if machine_code else self.backend, turn)
         if self.under == "vmap":
             return modes.vectorised(call, name, self.device, self.batched(index), turn)
         if self.under == "grad":
@@ -253,7 +253,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         help="vectorized_map against the loop; grad against differences; transforms of transforms against plain torch",
     )
     backend = (
-        "tnp.compile against eager, with this backend: 'eager' (default) runs the traced graph, 'inductor' compiles it"
+        "tnp.compile against eager: 'eager' runs the traced graph, 'default' compiles it, 'inductor' by Inductor alone"
     )
     under.add_argument("--compiled", nargs="?", const="eager", default="", metavar="BACKEND", help=backend)
     command.add_argument(
@@ -261,7 +261,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="with --compiled and compositions: each N-th by inductor",
+        help="with --compiled and compositions: each N-th by the default backend",
     )
     command.add_argument("--functions", default="", help="comma-separated patterns: sum,linalg.*,ndarray.sort,getitem")
     command.add_argument("--heap", action="store_true", help="watch for writes outside of memory, with glibc's checks")
