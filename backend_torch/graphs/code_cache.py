@@ -23,7 +23,6 @@ import sys
 import tarfile
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +33,7 @@ import torch
 from backend_torch.graphs import graph_forms
 from backend_torch.graphs.graph import Graph
 from backend_torch.graphs.symbolic import Sizes
-from backend_torch.tensors import devices
+from backend_torch.tensors import devices, trace_state
 from backend_torch.torch_private import inductor, inductor_code
 
 Tensor = torch.Tensor
@@ -145,7 +144,7 @@ def _instead(place: Path, why: str) -> Path:
         _replaced[place] = Path(tempfile.mkdtemp(prefix="tnp_cache_"))
         atexit.register(shutil.rmtree, _replaced[place], ignore_errors=True)
         text = f"tnp.compile: {why}; code is kept in a temporary folder until this process ends"
-        warnings.warn(text, RuntimeWarning, stacklevel=2)
+        trace_state.warn(text)
     return _replaced[place]
 
 
@@ -184,9 +183,9 @@ def load(name: str, sizes: Sizes | None = None) -> Callable[[list[Tensor]], Sequ
     return _read(name, use)
 
 
-def kernels(name: str) -> dict[str, Path] | None:
-    """Return the libraries stored under a key; None if there are none."""
-    return _read(name, lambda source, libraries, conditions: dict(libraries))
+def kernels(name: str, use: Callable[[Mapping[str, Path]], _Used]) -> _Used | None:
+    """Return ``use(libraries)`` of the libraries stored under a key; None if there are none that it can use."""
+    return _read(name, lambda source, libraries, conditions: use(libraries))
 
 
 def _read(name: str, use: Callable[[str, dict[str, Path], Any], _Used]) -> _Used | None:
@@ -198,7 +197,7 @@ def _read(name: str, use: Callable[[str, dict[str, Path], Any], _Used]) -> _Used
                 used = use(*_checked(entry))
                 log.debug("tnp.compile: machine code comes from %s", entry)
                 return used
-        except (OSError, TypeError, ValueError, KeyError, ImportError, SyntaxError) as error:
+        except (OSError, AttributeError, TypeError, ValueError, KeyError, ImportError, SyntaxError) as error:
             log.warning("tnp.compile: %s can't be used and is made anew: %s: %s", entry, type(error).__name__, error)
             shutil.rmtree(entry, ignore_errors=True)
     return None

@@ -11,7 +11,6 @@ import copy
 import functools
 import re
 import threading
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -821,4 +820,4 @@ def _cause(error: Exception) -> str:
 def _warn_once(what: str, cause: str) -> None:
     if cause not in warned:
         warned.add(cause)
-        warnings.warn(f"tnp.compile {what}: {cause}", RuntimeWarning, stacklevel=2)
+        trace_state.warn(f"tnp.compile {what}: {cause}")

@@ -17,7 +17,7 @@ import re
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +180,7 @@ def program(graph: Graph) -> Program | None:
         return None
     try:
         writer = _Writer(graph, size)
-        kernel = compiled(writer.text(), tuple(writer.functions), tuple(writer.described))
+        kernel = compiled(writer.text(), tuple(writer.functions), tuple(writer.described), graph.operations)
     except _Others:
         return None
     except (OSError, AttributeError) as error:
@@ -422,17 +422,21 @@ def _range(lines: list[str], loads: list[Any], stores: list[Any], pointers: list
 
 @functools.lru_cache(256)
 def compiled(
-    text: str, functions: tuple[str, ...], described: tuple[str, ...], flags: tuple[str, ...] = _FLAGS
+    text: str, functions: tuple[str, ...], described: tuple[str, ...], operations: int, flags: tuple[str, ...] = _FLAGS
 ) -> Callable[..., None]:
     """Return the function of source code: from the cache on disk, or compiled and put there."""
     compiler = os.environ.get("CXX", "g++")
     facts = [text, compiler, *flags, *functions, code_cache.machine()]
     name = hashlib.sha256("\n".join(facts).encode()).hexdigest()
-    found = code_cache.kernels(name)
+
+    def load(libraries: Mapping[str, Path]) -> Callable[..., None]:
+        return vector_library.load(os.fspath(libraries["kernel"]), functions)
+
+    found = code_cache.kernels(name, load)
     if found is None:
         code = {"kernel": _built([compiler, *flags], text)}
-        found = code_cache.keep(name, text, code, list(described), text.count("const auto"))
-    return vector_library.load(os.fspath(found["kernel"]), functions)
+        found = load(code_cache.keep(name, text, code, list(described), operations))
+    return found
 
 
 _running: set[subprocess.Popen[str]] = set()

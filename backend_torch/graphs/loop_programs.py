@@ -69,7 +69,7 @@ def program(graph: Graph) -> Program | None:
             code, inputs, results = loop_lowering.whole(module, graph.inputs, graph.written)
         text, functions = _text(code, [*inputs, *results], size)
         described = [f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in graph.inputs]
-        kernel = elementwise_code.compiled(text, tuple(functions), tuple(described), _FLAGS)
+        kernel = elementwise_code.compiled(text, tuple(functions), tuple(described), graph.operations, _FLAGS)
     except Exception as reason:  # Unsupported, or an unexpected argument: Inductor compiles the graph
         trace_state.raise_of_signal(reason)
         _log.debug("a graph is not C++ as a whole: %s", reason)

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
@@ -145,6 +146,13 @@ def user_line() -> str:
     """The file and line of the innermost frame that is not in tnp or a library of its."""
     frame, _ = _user_frame()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def warn(text: str) -> None:
+    """Warn with the line that :func:`user_line` gives."""
+    frame, _ = _user_frame()
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(text, RuntimeWarning, frame.f_code.co_filename, frame.f_lineno, registry=registry)
 
 
 def _user_frame() -> tuple[FrameType, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -155,7 +156,7 @@ def test_without_a_compiler_there_is_no_program(compiler: str, monkeypatch: pyte
     assert program(lambda x: x * 1.23456, torch.ones(3)) is None
 
 
-def test_a_damaged_library_is_made_anew(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_library_is_made_anew(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def function(x: torch.Tensor) -> torch.Tensor:
         return x * 7.25
 
@@ -171,3 +172,17 @@ def test_a_damaged_library_is_made_anew(capfd: pytest.CaptureFixture[str]) -> No
     check(function, torch.ones(3))
     assert library.stat().st_size > 0
     assert "is made anew" in capfd.readouterr().err
+
+    assert json.loads((library.parent / "facts.json").read_text())["operations"] == 1
+    load, tried = vector_library.load, []
+
+    def load_the_second(path: str, functions: Any) -> Any:
+        tried.append(path)
+        if len(tried) == 1:
+            raise OSError("of another machine")
+        return load(path, functions)
+
+    monkeypatch.setattr(vector_library, "load", load_the_second)
+    elementwise_code.compiled.cache_clear()
+    check(function, torch.ones(3))
+    assert len(tried) == 2 and "of another machine" in capfd.readouterr().err
