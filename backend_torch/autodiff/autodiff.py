@@ -688,4 +688,8 @@ class _Custom(torch.autograd.Function):
 
 def custom(function: Function, gradient: Function, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Return ``function(*tensors)``, differentiated by ``gradient(tensors, gradients of the results)``."""
-    return _Custom.apply(function, gradient, *tensors)
+    results: tuple[Tensor, ...] = _Custom.apply(function, gradient, *tensors)
+    is_part = trace_state.is_tracing() and trace_state.state.subgraphs  # whose graph is differentiated
+    if is_part or (trace_state.is_tracing() and not all(map(transform_levels.is_differentiated, results))):
+        trace_state.state.rules.append(trace_state.user_line())
+    return results

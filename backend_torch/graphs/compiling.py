@@ -123,6 +123,8 @@ def _trace(
     around, trace_state.state.effects = trace_state.state.effects, []
     calls: list[host_calls.HostCall] = []
     calls_around, trace_state.state.calls = trace_state.state.calls, calls
+    rules: list[str] = []
+    rules_around, trace_state.state.rules = trace_state.state.rules, rules
     watch.inputs.update(map(storage_of, inputs))
 
     def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
@@ -136,7 +138,7 @@ def _trace(
     finally:
         traces.end(mode, trace_state.left_over_error)
         trace_state.state.effects = around
-        trace_state.state.calls = calls_around
+        trace_state.state.calls, trace_state.state.rules = calls_around, rules_around
         del _current.watch
 
     captures = []
@@ -151,7 +153,7 @@ def _trace(
     outputs, results = aliasing.outputs_of(returned, placeholders, values, memory)
     if sizes is not None:
         sizes.settle()
-    return Graph(module, inputs, [tensor for tensor, _ in captures], written, outputs, results, sizes, calls)
+    return Graph(module, inputs, [tensor for tensor, _ in captures], written, outputs, results, sizes, calls, rules)
 
 
 def _without_data(mode: traces.FakeTensorMode, tensors: Sequence[Tensor], sizes: symbolic.Sizes | None) -> list[Tensor]:
@@ -254,6 +256,7 @@ def subgraph(
     literals, watch.literals = watch.literals, {}  # each graph has its own
     lost, watch.lost = watch.lost, dict(watch.lost)  # it counts where the graph is used
     effects, trace_state.state.effects = trace_state.state.effects, []
+    rules = len(trace_state.state.rules)
     trace_state.state.subgraphs += 1
     trace_state.state.scopes.append(object())
 
@@ -269,6 +272,7 @@ def subgraph(
         trace_state.state.effects = effects
         trace_state.state.subgraphs -= 1
         trace_state.state.scopes.pop()
+    module.meta["rules"] = trace_state.state.rules[rules:]
     outer = _lift(module)
     everything = [*inputs, *outer]
     values, memory, written = _reads_and_writes(module, everything)
@@ -459,6 +463,10 @@ class Executable:
         other.graph = replace(self.graph, module=module, outputs=outputs, results=results)
         other._operations, other._programs = module, {}
         return other.program(tensors)(list(tensors))
+
+    def misses_rule(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether these inputs are differentiated, and the graph has lost a derivative of the program's own."""
+        return bool(self.graph.rules) and any(self._tracked(tensors))
 
     def can_open(self) -> bool:
         """Whether code for open sizes would save work: elementwise code is quick, and is that of all sizes."""

@@ -89,8 +89,6 @@ def cond(
         around += outer
     run: Callable[..., Tensors] = loop_derivatives.branch
     if _is_followed(outer):
-        loop_derivatives.check(first)
-        loop_derivatives.check(second)
         run = loop_derivatives.branch_of
     return run(predicate, first, second, outer)[: counts[0]]
 

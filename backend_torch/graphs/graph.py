@@ -40,6 +40,8 @@ class Graph:
         The symbolic sizes.
     calls : list of HostCall
         The functions of Python's that the graph calls, which live as long as it and its programs.
+    rules : list of str
+        The lines that call functions with derivatives of their own, which the graph does not hold.
     """
 
     module: GraphModule
@@ -50,6 +52,7 @@ class Graph:
     results: list[Node]
     sizes: symbolic.Sizes | None = None
     calls: list[host_calls.HostCall] = field(default_factory=list)
+    rules: list[str] = field(default_factory=list)
 
     def holds_for(self, shapes: Sequence[symbolic.Shapes]) -> bool:
         """Whether arguments of all these shapes meet what the trace assumes of symbolic sizes."""

@@ -142,7 +142,7 @@ def scanned(scan: Scan, step: Step, carry: Sequence[Tensor], xs: Sequence[Tensor
             module, outer = compiling.subgraph(flat, [*map(compiling.in_c_order, examples[:count]), *slices])
         except Exception:  # a step that is no graph of its own, as one that writes to what is around it
             return None
-    if loops.has_control_flow(module):
+    if loops.has_control_flow(module) or module.meta["rules"]:
         return None
     around = mode.outside(outer)
     results = len(floating) - count
@@ -160,7 +160,7 @@ def counted(scan: Scan, step: GraphModule, carry: Sequence[Tensor], around: Sequ
     NotImplementedError
         A step branches or loops itself.
     """
-    if loops.has_control_flow(step):
+    if loops.has_control_flow(step) or step.meta["rules"]:
         raise NotImplementedError("a gradient of a loop whose steps branch or loop is taken step by step")
     floating = [each.is_floating_point() for each in carry]
     given = _Loop(scan, step, (len(carry), 0, len(around), 0), floating, length)
@@ -450,6 +450,11 @@ def check(module: GraphModule) -> None:
         )
     if traces.has_recording(module):
         raise HeldError(f"{where} a GradientTape: use tnp.grad there instead of the tape")
+    if module.meta["rules"]:
+        raise HeldError(
+            f"{where} a function with a custom_gradient or custom_jvp, as {module.meta['rules'][0]} calls: call it "
+            "outside, and choose by tnp.where"
+        )
 
 
 def _captured(functions: Sequence[Callable[[Tensors], Tensors]], examples: Sequence[Tensor]) -> Any:
@@ -492,11 +497,14 @@ def captured(
 
 def branch_of(predicate: Tensor, first: GraphModule, second: GraphModule, around: Sequence[Tensor]) -> Tensors:
     """A branch of which derivatives are taken."""
+    check(first)
+    check(second)
     return list(_Branch.apply(_Graphs([first, second]), predicate, *_own(around)))
 
 
 def loop_of(test: GraphModule, step: GraphModule, carry: Sequence[Tensor], around: Sequence[Tensor]) -> Tensors:
     """A loop of which derivatives are taken."""
+    check(step)
     return list(_While.apply(_Graphs([test, step], len(carry)), *carry, *_own(around)))
 
 

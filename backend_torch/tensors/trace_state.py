@@ -72,6 +72,7 @@ class _State(threading.local):
         self.keepers: list[Any] = []  # who is told what gradients need, the innermost last
         self.effects: list[Any] = []  # what a trace's graph has to give last, so that nothing is done after it
         self.calls: list[Any] = []  # the functions of Python's that a trace's graph calls by number
+        self.rules: list[str] = []  # the lines that call functions whose own derivatives a trace's graph does not hold
         self.differentiating: list[str] = []  # the functions that differentiate what runs, the innermost last
 
 

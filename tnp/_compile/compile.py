@@ -195,6 +195,7 @@ class _Signatures:
         self._last: dict[str, str] = {}
         self._told = False
         self._told_of_notes = False
+        self._told_of_rule = False
         self.parts: Any = None  # of arrays over several processes
         self.call: Any = self.any_call
 
@@ -257,6 +258,19 @@ class _Signatures:
         """Whether the program goes on in parts after an error of a trace."""
         return self.fullgraph is None or (not self.fullgraph and trace_state.cut_reason(error) is not None)
 
+    def _tell_of_rule(self, line: str) -> None:
+        """Warn once that a tape records the function uncompiled, as its graph lacks a derivative of the program's."""
+        if not self._told_of_rule:
+            self._told_of_rule = True
+            file, _, number = line.rpartition(":")
+            warnings.warn_explicit(
+                f"tnp.compile: {self.name} runs uncompiled where a tape records it: {line} calls a function that has a "
+                "custom_gradient or custom_jvp, which no graph holds. Compile the step around the tape, or tnp.grad",
+                RuntimeWarning,
+                file,
+                int(number),
+            )
+
     def _by_operations(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the operations one by one, with checks; return the result."""
         with nan_checks.paused():
@@ -275,6 +289,9 @@ class _Signatures:
         if any(map(compiling.is_fake, tensors)):  # fake tensors have no memory that machine code could read
             return self.function(*args, **kwargs)
         inputs = [*tensors, *entry.captures()]
+        if entry.executable.misses_rule(inputs):
+            self._tell_of_rule(entry.executable.graph.rules[0])
+            return self.function(*args, **kwargs)
         if hit and entry.executable.is_ready(inputs):
             self.hits += 1
             progress.log.debug("tnp.compile: %s: a trace is there", self.name)
@@ -646,7 +663,7 @@ class _Signatures:
                     "those of arguments, by a compiled function without input_signature"
                 )
             conditions = traced.sizes.conditions(open_axes)
-        text, outer = saving.text(args, kwargs, len(arrays), traced.returned, entry.build, conditions)
+        text, outer = saving.text(args, kwargs, len(arrays), traced.returned, entry.build, conditions, traced.rules)
         return exporting.program(traced, tensors, drawing_too, open_axes, outer), tensors, text
 
     def _traced(

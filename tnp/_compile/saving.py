@@ -8,9 +8,10 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from backend_torch.autodiff import transform_levels
 from backend_torch.graphs import compiling, symbolic
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._compile.static_arguments import Static
@@ -35,6 +36,7 @@ def text(
     values: int,
     build: Callable[..., Any],
     conditions: Any = None,
+    rules: Sequence[str] = (),
 ) -> tuple[str, list[Tensor]]:
     """Return the arguments and the result of a function as JSON; ``build`` makes the result.
 
@@ -62,6 +64,8 @@ def text(
     document = {"version": _VERSION, "arguments": _encoded((args, kwargs)), "result": _encoded(result)}
     if conditions is not None:
         document["conditions"] = conditions
+    if rules:
+        document["rules"] = list(rules)
     return json.dumps(document), outer
 
 
@@ -101,6 +105,7 @@ class Loaded:
         self._result = content["result"]
         self._conditions = content.get("conditions", ("True", ()))
         self._holds = symbolic.checked(*self._conditions)
+        self._rules = content.get("rules")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arrays = list(_matched(self._arguments["tuple"][0], args, "argument "))
@@ -115,6 +120,11 @@ class Loaded:
             raise ValueError(
                 f"the arrays have shapes {shapes}, but the program was saved for lengths of which holds: "
                 f"{self._conditions[0]}"
+            )
+        if self._rules and any(map(transform_levels.is_differentiated, tensors)):
+            raise NotImplementedError(
+                f"the saved function has no derivatives: {self._rules[0]} calls one that has a custom_gradient or "
+                "custom_jvp, which a file can't hold. Save tnp.grad of the function, too"
             )
         values = self._run(*tensors)
         return _decoded(self._result, values, [array for _, array in arrays])

@@ -211,3 +211,55 @@ def test_a_tape_in_a_branch_has_no_second_derivative() -> None:
     assert np.compile(branch, backend="eager")(x).tolist() == pytest.approx(taped(x).sum().tolist())
     with pytest.raises((NotImplementedError, np.TracedValueError)):
         np.compile(np.grad(branch), backend="eager", fullgraph=True)(x)
+
+
+@np.custom_gradient
+def squared(x: Any) -> Any:
+    return x * x, lambda upstream: upstream * 100
+
+
+@np.custom_jvp
+def also_squared(x: Any) -> Any:
+    return x * x
+
+
+also_squared.defjvp(lambda primals, tangents: (also_squared(*primals), 100 * tangents[0]))
+
+
+@pytest.mark.parametrize("function", [squared, also_squared])
+def test_derivatives_of_ones_own_in_compiled_functions(function: Any, tmp_path: Any) -> None:
+    """Graphs hold the operations of the function, which have other derivatives."""
+    x = np.asarray(2.0)
+    compiled = np.compile(lambda x: function(x), backend="eager")
+    for _ in range(2):
+        with np.GradientTape() as tape, warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", RuntimeWarning)
+            tape.watch(x)
+            y = compiled(x)
+        assert (y, tape.gradient(y, x)) == (4, 100)
+    assert not caught  # said once
+    assert np.grad(compiled)(x) == np.compile(np.grad(function), backend="eager")(x) == 100
+    compiled.save(tmp_path / "squared.pt2", x)
+    loaded = np.load_compiled(tmp_path / "squared.pt2")
+    assert loaded(x) == 4
+    for transform in (np.grad, lambda f: lambda x: np.jvp(f, (x,), (x,))):
+        with pytest.raises(NotImplementedError, match=r"test_of_compiled\.py:\d+ calls one that has a custom_gradient"):
+            transform(loaded)(x)
+
+
+def test_derivatives_of_ones_own_in_loops_and_branches() -> None:
+    """Derivatives of compiled loops and branches are those of their graphs."""
+    x = np.asarray(2.0)
+
+    def looped(x: Any) -> Any:
+        return np.scan(lambda carry, i: (squared(x) + 0 * carry, None), x, np.arange(20.0))[0]
+
+    def chosen(x: Any) -> Any:
+        return np.cond(x > 0, squared, lambda x: x, x)
+
+    for derivative in (np.grad, lambda f: lambda x: np.vjp(f, x)[1](np.ones(()))[0]):
+        assert np.compile(derivative(looped), backend="eager")(x) == 100
+    with pytest.raises(NotImplementedError, match="custom_gradient or custom_jvp, as"):
+        np.compile(np.grad(chosen), backend="eager", fullgraph=True)(x)
+    with pytest.warns(RuntimeWarning, match="is cut at"):
+        assert np.compile(lambda x: np.jvp(chosen, (x,), (np.ones(()),))[1], backend="eager")(x) == 100
