@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -107,8 +108,8 @@ class View:
 
     def at(self, index: Index) -> str:
         place = self.place(index)
-        if _recording is not None:
-            _recording.append((self.buffer, place))
+        if _recording.places is not None:
+            _recording.places.append((self.buffer, place))
         return f"{self.buffer.name}[{place}]"
 
     @property
@@ -155,18 +156,23 @@ class Lazy:
 
 Value = View | Lazy
 
-_recording: list[tuple[Buffer, str]] | None = None
+
+class _Recording(threading.local):  # functions are compiled in several threads
+    places: list[tuple[Buffer, str]] | None = None
+
+
+_recording = _Recording()
 
 
 def places_read(value: Value, index: Index) -> list[tuple[Buffer, str]]:
     """Return the buffers and places that a value's element at an index is computed from."""
-    global _recording
-    before, _recording = _recording, []
+    found: list[tuple[Buffer, str]] = []
+    before, _recording.places = _recording.places, found
     try:
         value.at(index)
-        return _recording
+        return found
     finally:
-        _recording = before
+        _recording.places = before
 
 
 def plain(shape: Sequence[int]) -> Shape:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy
 import pytest
+import torch
 
 import tnp as np
 from backend_torch.graphs import code_cache, compiling, elementwise_code
+from backend_torch.graphs.loop_code import Buffer, Lazy, View, places_read
 from backend_torch.torch_private import inductor
 from tests.oracle import assert_same
 
@@ -178,3 +182,22 @@ def test_many_small_products_without_a_loop() -> None:
 
     rng = numpy.random.default_rng(0)
     check(program, rng.random(8), rng.random((6, 8)), rng.standard_normal((8, 8)))
+
+
+def test_threads_lower_graphs_apart() -> None:
+    """Which memory a value reads decides whether it is computed in place."""
+    meet = threading.Barrier(2)
+
+    def read(name: str) -> list[str]:
+        view = View(Buffer(name, torch.float64, 4), (4,), (1,))
+
+        def element(index: Any) -> str:
+            meet.wait()
+            text = view.at(index)
+            meet.wait()
+            return text
+
+        return [buffer.name for buffer, _ in places_read(Lazy(torch.float64, (4,), element), ["i"])]
+
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(read, "ab")) == [["a"], ["b"]]
