@@ -396,10 +396,6 @@ class _Frame:
             return written
         if target is aten.as_strided.default and _is_reshaped(example, _tensor(node.all_input_nodes[0])):
             target, args = aten.view.default, (args[0], shape)
-        if target is aten.index_put.default:
-            copy = self.own(self.code.as_new(args[0]))
-            self.put(copy, *args[1:], **kwargs)
-            return copy
         value = self.computed(target, args, kwargs, [example])
         if value.shape != shape or value.dtype is not example.dtype:
             raise Unsupported(f"{target} gives {value.dtype}{value.shape}, not {example.dtype}{shape}")
