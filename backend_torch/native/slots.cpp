@@ -114,8 +114,17 @@ PyObject* inplace(PyObject* self, PyObject* other) {
                  [&] { return call2(methods[I].inplace[kind], self, other); });
 }
 
+// NumPy's operator squares booleans, to int8; its function `power` does not.
+bool squares_booleans(PyObject* self, PyObject* other) {
+  if (!PyLong_CheckExact(other) || class_of(self) < 0 || is_scalar(self)) return false;
+  const at::Tensor* tensor = plain_tensor(self);
+  int overflow = 0;
+  return tensor != nullptr && dtype_of(*tensor) == B1 && PyLong_AsLongAndOverflow(other, &overflow) == 2;
+}
+
 PyObject* power(PyObject* self, PyObject* other, PyObject* modulo) {
-  if (modulo == Py_None) return binary<POWER>(self, other);
+  if (modulo == Py_None)
+    return squares_booleans(self, other) ? python_binary(methods[POWER], self, other) : binary<POWER>(self, other);
   int kind = class_of(self);
   if (kind < 0) Py_RETURN_NOTIMPLEMENTED;
   PyObject* stack[] = {self, other, modulo};

@@ -499,6 +499,8 @@ class ndarray(Methods):
     def __pow__(self, other: Any, modulo: None = None) -> ndarray:
         if modulo is not None:
             return NotImplemented
+        if type(other) is int and other == 2 and self.dtype == bool and type(self) not in base.SCALARS:
+            return ufuncs.square(self)  # to int8, which is not what NumPy's function ``power`` gives
         return ufuncs.power.operator(self, other)
 
     def __rpow__(self, other: Any, modulo: None = None) -> ndarray:

@@ -181,3 +181,10 @@ def test_chains_drawn_at_random(dtypes: list[str], value: Any, data: st.DataObje
         return result
 
     compare(run)
+
+
+@agrees
+def test_squares_of_booleans(xp: Any) -> Any:
+    """NumPy's operator calls ``square`` for the exponent 2, which has no loop for booleans but for int8."""
+    x = xp.asarray([True, False])
+    return x**2, x.reshape(2, 1) ** 2, x**3, x**2.0, x**True, xp.power(x, 2), x[0] ** 2
