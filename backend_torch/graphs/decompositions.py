@@ -1,13 +1,14 @@
 """Decompositions of operations whose vectorised code in Inductor has other results than torch.
 
 Layer: owns which those are. A floor division is the floor of the rounded quotient, and a remainder what that leaves
-(https://github.com/pytorch/pytorch/issues/93774); float16's next number is float32's; ``logaddexp`` has no lowering.
+(https://github.com/pytorch/pytorch/issues/93774); float16's next number is float32's; ``logaddexp`` has no lowering;
+reductions of bytes read lanes that were never filled (https://github.com/pytorch/pytorch/issues/191499).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from backend_torch.random import normal, uniform
 Tensor = torch.Tensor
 aten = torch.ops.aten
 HALF = (torch.float16, torch.bfloat16)
+BYTES = (torch.int8, torch.uint8)
 
 
 def logaddexp(x: Tensor, y: Tensor) -> Tensor:
@@ -69,6 +71,38 @@ def nextafter(x: Tensor, y: Tensor) -> Tensor:
     return torch.where(x == y, y, torch.where((x != x) | (y != y), x + y, result))
 
 
+def _added(operation: Any) -> Callable[..., Any]:
+    """Return a sum or a product whose bytes are computed as int32, which wraps round to the same bytes."""
+
+    def of_bytes(x: Tensor, *args: Any, dtype: torch.dtype | None = None) -> Any:
+        if dtype not in BYTES:
+            return NotImplemented
+        return operation(x.to(dtype).to(torch.int32), *args, dtype=torch.int32).to(dtype)
+
+    return of_bytes
+
+
+def _extreme(operation: Any, places: Sequence[bool]) -> Callable[..., Any]:
+    """Return an extreme of bytes or booleans, compared as int32; ``places`` says which results are places."""
+
+    def of_bytes(x: Tensor, *args: Any, **options: Any) -> Any:
+        if x.dtype not in (*BYTES, torch.bool):
+            return NotImplemented
+        found = operation(x.to(torch.int32), *args, **options)
+        results = found if len(places) > 1 else (found,)
+        cast = [each if is_place else each.to(x.dtype) for each, is_place in zip(results, places, strict=True)]
+        return tuple(cast) if len(places) > 1 else cast[0]
+
+    return of_bytes
+
+
+_EXTREMES = {
+    aten.amin.default: (False,), aten.amax.default: (False,), aten.min.default: (False,), aten.max.default: (False,),
+    aten.argmin.default: (True,), aten.argmax.default: (True,), aten.min.dim: (False, True),
+    aten.max.dim: (False, True), aten.aminmax.default: (False, False),
+}  # fmt: skip
+_SUMS = (aten.sum.default, aten.sum.dim_IntList, aten.prod.default, aten.prod.dim_int)
+
 TABLE: dict[Any, Callable[..., Any]] = {
     torch.ops.tnp.uniform.default: uniform.of_key,
     torch.ops.tnp.normal.default: normal.of_key,
@@ -79,4 +113,6 @@ TABLE: dict[Any, Callable[..., Any]] = {
     aten.div.Tensor_mode: divide,
     aten.div.Scalar_mode: divide,
     aten.nextafter.default: nextafter,
+    **{operation: _added(operation) for operation in _SUMS},
+    **{operation: _extreme(operation, places) for operation, places in _EXTREMES.items()},
 }

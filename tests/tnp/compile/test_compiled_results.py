@@ -408,3 +408,30 @@ def test_small_matrices_are_computed_as_eagerly(monkeypatch: pytest.MonkeyPatch)
     a[1] = 0
     with pytest.raises(tnp.linalg.LinAlgError, match="Singular matrix"):
         compiled(a, b)
+
+
+REDUCTIONS: dict[str, Callable[[Any], Any]] = {
+    "min": lambda x: x.min(axis=1),
+    "max": lambda x: x.max(axis=1),
+    "min of all": lambda x: x.min(),
+    "max of all": lambda x: x.max(),
+    "argmin": lambda x: x.argmin(axis=1),
+    "argmax": lambda x: x.argmax(axis=1),
+    "ptp": lambda x: numpy.ptp(x, axis=1) if isinstance(x, numpy.ndarray) else tnp.ptp(x, axis=1),
+    "sum": lambda x: x.sum(axis=1, dtype=x.dtype),
+    "prod": lambda x: x.prod(axis=1, dtype=x.dtype),
+    "any": lambda x: x.any(axis=1),
+}
+
+
+@pytest.mark.parametrize("backend", ["inductor", None])
+def test_reductions_of_more_bytes_than_a_vector_has(backend: str | None) -> None:
+    """Inductor's vectors of bytes are filled in part, and it reduced the zeros in the rest, too."""
+    numbers = numpy.arange(3 * 67).reshape(3, 67) * 7 % 97
+    given = [(numbers + 3).astype("i1"), (-3 - numbers).astype("i1"), (numbers + 150).astype("u1"), numbers % 5 == 0]
+
+    def reduced(arrays: list[Any]) -> list[Any]:
+        of_numbers = [[function(x) for function in REDUCTIONS.values()] for x in arrays[:3]]
+        return [*of_numbers, [REDUCTIONS[name](arrays[3]) for name in ("min", "max", "argmin", "argmax", "any")]]
+
+    assert_same(reduced(given), tnp.compile(reduced, backend=backend)([*map(tnp.asarray, given)]))
