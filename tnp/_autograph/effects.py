@@ -6,24 +6,44 @@ is `tnp._compile.outer_state`'s.
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import contextvars
 import datetime
 import functools
 import io
 import logging
+import operator
+import pathlib
 import random
 import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
+from unittest import mock
 
 from backend_torch.tensors import trace_state
 from tnp._autograph.conversion import installed
 
-_MODULES = frozenset({"time", "posix", "nt", "uuid", "secrets"})  # whose functions read the clock or the system
-_BUILTINS = frozenset({"input", "open", "breakpoint"})
+_MODULES = frozenset({  # whose functions read the clock, files or the system
+    "time", "posix", "nt", "uuid", "secrets", "genericpath", "shutil", "glob", "tempfile", "subprocess", "socket",
+    "urllib.request", "platform", "locale", "configparser", "ctypes", "mmap",
+})  # fmt: skip
+_FUNCTIONS = {  # functions of other modules that do so
+    "builtins": {"input", "open", "breakpoint"},
+    "io": {"open"},
+    "_io": {"open"},
+    "posixpath": {"abspath", "expanduser", "expandvars", "islink", "ismount", "lexists", "realpath", "relpath"},
+    "ntpath": {"abspath", "expanduser", "expandvars", "islink", "ismount", "lexists", "realpath", "relpath"},
+    "sys": {"getrecursionlimit", "getswitchinterval", "gettrace", "getprofile"},
+    "decimal": {"Decimal", "getcontext", "localcontext"},
+    "threading": {"active_count", "current_thread", "enumerate", "get_ident", "get_native_id"},
+    "torch": {"get_default_dtype", "get_num_threads", "load"},
+    "numpy": {"fromfile", "fromregex", "genfromtxt", "load", "loadtxt", "memmap", "open_memmap", "get_printoptions"},
+    "logging": {"getEffectiveLevel", "isEnabledFor"},
+}
+_FUNCTIONS["tnp"] = _FUNCTIONS["numpy"]
 
 
 class _Generators(NamedTuple):
@@ -53,6 +73,8 @@ class EffectError(trace_state.OfTracing, NotImplementedError):
 
 
 class _State(threading.local):
+    names: frozenset[str] | set[str] = frozenset()  # those that the trace knows it reads
+    texts: set[str] | None = None  # other names that it asks for
     outside: dict[int, Any] | None = None  # what existed before the trace, by identifier
     is_search = False
     is_strict = False
@@ -72,13 +94,17 @@ def strict() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def watched(outside: dict[int, Any]) -> Iterator[None]:
-    """A scope in which a function is traced that can reach these objects."""
-    before, state.outside = state.outside, outside
+def watched(outside: dict[int, Any], names: set[str], texts: set[str]) -> Iterator[None]:
+    """A scope in which a function is traced that can reach these objects, by these names; it adds other names that the
+    function asks for to ``texts``.
+    """
+    before = state.outside, state.names, state.texts
+    state.outside, state.names, state.texts = outside, names, texts
     try:
-        yield
+        with mock.patch.multiple(builtins, eval=_EVAL, exec=_EXEC):  # functions that call them are not converted
+            yield
     finally:
-        state.outside = before
+        state.outside, state.names, state.texts = before
 
 
 def called(function: Any) -> Any:
@@ -98,12 +124,21 @@ def called(function: Any) -> Any:
         raise _read(f"{name} writes")
     if isinstance(owner, io.IOBase) and id(owner) in state.outside and owner not in (sys.stdout, sys.stderr):
         raise _read(f"{name} reads or writes a file")
+    is_path = issubclass(owner if isinstance(owner, type) else type(owner), pathlib.Path)
+    if is_path and not hasattr(pathlib.PurePath, name):
+        raise _read(f"{name} reads or writes files")
     is_date = isinstance(owner, type) and issubclass(owner, datetime.date) and name in ("now", "today", "utcnow")
     is_context = isinstance(owner, contextvars.ContextVar)
-    if is_date or is_context or module in _MODULES or (module in ("builtins", "io", "_io") and name in _BUILTINS):
+    module = module or getattr(type(owner), "__module__", None) or ""
+    is_impure = module in _MODULES or name in _FUNCTIONS.get(module.partition(".")[0], ())
+    if is_date or is_context or is_impure:
         raise _read(f"{name} does something else at each call")
     if function is next:
         return _next
+    if function is getattr or function is hasattr:
+        return _getattr if function is getattr else _hasattr
+    if isinstance(function, operator.attrgetter):
+        _ask(*[part for path in function.__reduce__()[1] for part in path.split(".")])
     return _seeded(function) if any(function is each for each in known.makers) else function
 
 
@@ -114,6 +149,47 @@ def _seeded(function: Any) -> Any:
         return function(*args, **kwargs)
 
     return make
+
+
+def _ask(*names: Any) -> None:
+    """Note names that code asks for, unless the search of the program's text has found them."""
+    if state.texts is not None:
+        state.texts.update({name for name in names if isinstance(name, str)} - state.names)
+
+
+def _getattr(owner: Any, name: Any, *default: Any) -> Any:
+    _ask(name)
+    return getattr(owner, name, *default)
+
+
+def _hasattr(owner: Any, name: Any) -> bool:
+    _ask(name)
+    return hasattr(owner, name)
+
+
+def _names_in(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names_in(constant)
+
+
+def _evaluating(function: Any, mode: str) -> Any:
+    """Return ``eval`` or ``exec`` that notes the names in the code, and runs it in the frame that calls it."""
+
+    def evaluate(source: Any, scope: Any = None, local: Any = None, /, **more: Any) -> Any:
+        frame = sys._getframe(1)
+        if state.texts is not None and _is_ours(frame.f_code.co_filename):
+            with contextlib.suppress(SyntaxError, TypeError, ValueError):
+                _ask(*_names_in(source if isinstance(source, types.CodeType) else compile(source, "<string>", mode)))
+        if scope is None:
+            scope, local = frame.f_globals, frame.f_locals if local is None else local
+        return function(source, scope, local, **more)
+
+    return evaluate
+
+
+_EVAL, _EXEC = _evaluating(eval, "eval"), _evaluating(exec, "exec")
 
 
 def _next(iterator: Any, *default: Any) -> Any:
@@ -136,6 +212,11 @@ def _read(what: str) -> EffectError:
     ).because(f"{what}, which a graph can't")
 
 
+def _is_ours(file: str) -> bool:
+    """Whether code of a file is the program's."""
+    return not trace_state.is_own(file) and not file.startswith(installed())
+
+
 def lines_of_change(run: Callable[[], Any], has_changed: Callable[[], bool]) -> list[tuple[str, int]]:
     """Run a function again; return the files and lines of the program's statements, the outermost first, that were
     running when something changed; an empty list if none is found.
@@ -146,13 +227,10 @@ def lines_of_change(run: Callable[[], Any], has_changed: Callable[[], bool]) -> 
     def stack(frame: types.FrameType | None) -> list[tuple[str, int]]:
         lines = []
         while frame is not None:
-            if is_ours(frame.f_code.co_filename):
+            if _is_ours(frame.f_code.co_filename):
                 lines.append((frame.f_code.co_filename, frame.f_lineno))
             frame = frame.f_back
         return lines[::-1]
-
-    def is_ours(name: str) -> bool:
-        return not trace_state.is_own(name) and not name.startswith(installed())
 
     def line(frame: types.FrameType, event: str, _: Any) -> Any:
         if not found and last and has_changed():
@@ -161,7 +239,7 @@ def lines_of_change(run: Callable[[], Any], has_changed: Callable[[], bool]) -> 
         return None if found else line
 
     def call(frame: types.FrameType, event: str, _: Any) -> Any:
-        return line(frame, event, None) if not found and is_ours(frame.f_code.co_filename) else None
+        return line(frame, event, None) if not found and _is_ours(frame.f_code.co_filename) else None
 
     around = sys.gettrace()
     depth = len(stack(sys._getframe()))

@@ -10,7 +10,7 @@ import copy
 import copyreg
 import functools
 import math
-from collections import deque
+import types
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from typing import Any
@@ -24,13 +24,13 @@ from backend_torch.tensors.memory import Layout
 from tnp._compile.outer_state import (
     MISSING,
     OPEN,
+    Content,
     OuterState,
     Place,
     children,
     has_identity,
+    is_container,
     is_static_array,
-    items_of,
-    unchanged,
 )
 from tnp._compile.static_arguments import Static
 from tnp._core.base import SCALARS, flatiter, indirect, ndarray, readonly, scalar, subclass, wrap, wrap_array
@@ -41,6 +41,7 @@ from tnp._transforms.registered_pytrees import registered
 from tnp._transforms.traced_numbers import Number
 
 Tensor = Any
+_FIXED = (types.FunctionType, types.BuiltinFunctionType, types.CodeType, type(None), bool, type)  # keep their class
 _MANY = 4  # arrays: the identities of more are compared by a set
 Call = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
@@ -471,16 +472,19 @@ class _Reading(_Text):
             self._unless(f"{name} is not {known}")
         elif kind in (int, str, bytes) or (kind is float and value and not math.isnan(value)):
             self._unless(f"{name} is not {known} and ({other_kind} or {name} != {known})")
-        elif kind is set or kind is frozenset:
-            self._unless(f"{other_kind} or {name} != {self.constant(kind(value))}")
+        elif isinstance(value, (set, frozenset)):
+            self._unless(f"{other_kind} or {name} != {self.constant(frozenset(value))}")
         elif inner is None:
-            self._unless(f"{name} is not {known}")
-            if isinstance(value, (list, dict, deque)):
-                self._unless(f"not {self.constant(unchanged)}({name}, {self.constant(items_of(value))})")
+            self._unless(f"{name} is not {known}" + ("" if kind in _FIXED else f" or {other_kind}"))
+            if is_container(value):
+                self._unless(f"not {self.constant(Content(value).is_of)}({name})")
+        elif inner and all(type(each) in (str, bytes) for each in inner) and isinstance(value, dict):
+            keys, copied = self.constant(tuple(value)), self.constant(dict(value))
+            self._unless(f"{other_kind} or {name} != {copied} or tuple({name}) != {keys}")
         else:
             if id(value) in self._state.pinned:
                 self._unless(f"{name} is not {known}")
-            if isinstance(value, dict):
+            if isinstance(value, (dict, types.MappingProxyType)):
                 self._unless(f"{other_kind} or tuple({name}) != {self.constant(tuple(value))}")
             else:
                 is_sequence = kind is tuple or kind is list
@@ -574,7 +578,7 @@ def _items(name: str, value: Any) -> tuple[str, Iterable[Any]] | None:
     """Return the items of a named container and an expression for them; None if it is not a container."""
     if type(value) is tuple or type(value) is list:
         return name, value
-    if isinstance(value, dict):
+    if isinstance(value, (dict, types.MappingProxyType)):
         return f"{name}.values()", value.values()
     fields = pytree.fields(value)
     if fields is None or isinstance(value, tuple):

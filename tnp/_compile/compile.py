@@ -175,7 +175,6 @@ class _Signatures:
         self.autograph = autograph
         self.cutting: pieces.Cutting | None = None  # once the graph is cut
         self.function = opened(function)
-        self.traced_function = opened(converted(function) if autograph else function)
         self.options = options
         self.dynamic = bool(dynamic)
         self.opens = dynamic is None and not eager_check  # sizes, once a second one is seen
@@ -195,15 +194,21 @@ class _Signatures:
         self._last: dict[str, str] = {}
         self._told = False
         self._told_of_notes = False
+        self._texts: set[str] = set()  # names that the function makes to ask for attributes
         self._told_of_rule = False
         self.parts: Any = None  # of arrays over several processes
         self.call: Any = self.any_call
 
+    @property
+    def current(self) -> Callable[..., Any]:
+        """The function as it is now; while tracing, what is traced."""
+        is_converted = self.autograph and trace_state.is_tracing()
+        return self.arguments_opened(converted(self.source)) if is_converted else self.function
+
     def any_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result for any arguments; the next call with similar arguments takes a shortcut."""
         if compiling.is_inside():
-            function = self.traced_function if trace_state.is_tracing() else self.function
-            return function(*args, **kwargs)
+            return self.current(*args, **kwargs)
         if self.cutting is not None and not (self.entries and self._has(args, kwargs)):
             return self._in_parts(args, kwargs)
         try:
@@ -703,7 +708,8 @@ class _Signatures:
     def _trace(
         self, call: _Arguments, arrays: list[Any], tensors: list[Tensor], fixed: bool, shapes: Sequence[Any]
     ) -> _Entry:
-        outer = OuterState(self.source, call.given, lists=not self.eager_check)
+        known = len(self._texts)
+        outer = OuterState(self.source, call.given, not self.eager_check, self._texts)
         outside = outer.among(call.given, call[:2])
         while True:
             results, run = self._runner(call, arrays, outer, outside)
@@ -715,6 +721,9 @@ class _Signatures:
                 break
             outside = still  # others are in lists that the function itself extends, which later calls do not compare
             outer.restore()
+        if len(self._texts) > known:  # what the function has read by other names is not compared yet
+            outer.restore()
+            return self._trace(call, arrays, tensors, fixed, shapes)
         outer.forget()
         executable = compiling.Executable(graph, **self.options, falls_back=not shapes)
         entry = _Entry(executable, call.args, call.kwargs, results[-1], outer, only)
@@ -804,10 +813,10 @@ class _Signatures:
             before = [each for name, each in own.items() if name not in found]
             outer.note()
             changes: list[Any] = []
-            with traced_numbers.traced(inside, outer.asks_types), effects.watched(outer.outside):
+            watched = effects.watched(outer.outside, outer.names, self._texts)
+            with traced_numbers.traced(inside, outer.asks_types), watched:
                 try:
-                    function = self.traced_function if trace_state.is_tracing() else self.function
-                    result = function(*given[0], **given[1])
+                    result = self.current(*given[0], **given[1])
                     windows.refuse(result)
                 finally:
                     changes = outer.changes()
@@ -984,13 +993,14 @@ def compile(
     (``a[...] = b``, ``a += b``) and to an argument happens at each call.
 
     What the function reads outside of its arguments, by the names in its code and in that of functions it can reach
-    (attributes, globals, closures' variables, entries of lists and dictionaries), is compared at each call: another
-    array of the same signature is taken, another value of another kind is another trace. Assignments to such places,
-    and to containers among the arguments, happen at each call. The graph is cut where a list, set, deque or NumPy array
-    from outside changes otherwise (``losses.append(loss)``, ``stack.pop()``), an iterator from outside is advanced, or
-    a clock, Python's ``random`` or NumPy's own generators are read. Static values that a container from outside gains
-    (``shapes.append(x.shape)``) and new static entries of a dictionary are notes of the trace: later calls don't add
-    them. The first such note of a container warns.
+    (attributes, globals, closures' variables, entries of lists and dictionaries, environment variables, functions'
+    defaults), is compared at each call: another array of the same signature is taken, another value of another kind is
+    another trace. Assignments to such places, and to containers among the arguments, happen at each call. The graph is
+    cut where a list, set, deque or NumPy array from outside changes otherwise (``losses.append(loss)``,
+    ``stack.pop()``), an iterator from outside is advanced, or a clock, a file, the system, Python's ``random`` or
+    NumPy's own generators are read. Static values that a container from outside gains (``shapes.append(x.shape)``) and
+    new static entries of a dictionary are notes of the trace: later calls don't add them. The first such note of a
+    container warns.
 
     Inside another compiled function or a transform, the function runs as if it weren't compiled. Gradients flow
     through.

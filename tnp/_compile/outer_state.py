@@ -9,7 +9,10 @@ from __future__ import annotations
 import collections
 import dis
 import functools
+import gc
+import importlib.util
 import operator
+import os
 import sys
 import types
 import weakref
@@ -33,8 +36,22 @@ from tnp._transforms.traced_numbers import Number
 Tensor = Any
 _MANY = 64  # items from which on a container's are compared by identity, and not looked into
 _GLOBALS = {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
-_ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "LOAD_SUPER_ATTR"}
+_ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "LOAD_SUPER_ATTR", "IMPORT_FROM"}
 _OPAQUE = {"tnp", "backend_torch", "numpy", "builtins"}  # packages whose objects are not looked into
+_CONSTANT = _OPAQUE | {"math", "cmath", "torch"}  # modules whose numbers nobody sets
+_ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
+_HELD: dict[type, str] = {  # classes of Python's that keep their items in an attribute
+    collections.ChainMap: "maps",
+    collections.UserDict: "data",
+    collections.UserList: "data",
+    weakref.WeakValueDictionary: "data",
+    weakref.WeakKeyDictionary: "data",
+    weakref.WeakSet: "data",
+    type(os.environ): "_data",
+}
+_OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__"}
+_MAPPINGS = (dict, types.MappingProxyType)
+_SETS = (set, frozenset)
 _LIBRARIES = _OPAQUE | {"torch"} | sys.stdlib_module_names
 _PLAIN = (type(None), bool, int, str, bytes)
 OPEN = (ndarray, *SCALARS, readonly)
@@ -45,13 +62,15 @@ _LARGE = 2**27  # bytes: what NumPy writes to a larger array of its own while tr
 class _Search:
     """The places that a function can reach by the names in its code."""
 
-    def __init__(self, function: Any, roots: list[Any]) -> None:
+    def __init__(self, function: Any, roots: list[Any], texts: set[str]) -> None:
         module = getattr(function, "__module__", None) or ""
         self.package = module.partition(".")[0]
         self.places: dict[Any, Place] = {}
         self.instances: dict[int, Any] = {}
-        self.names: set[str] = set()
-        self.asked: set[str] = set()  # the names that hasattr and getattr may be given
+        self.names: set[str] = set(texts)
+        self.texts = texts  # names that are no constants of the code
+        self.asked: set[str] = set(texts)  # the names that hasattr and getattr may be given
+        self.members: dict[int, Any] = {}
         self.asks_types = False  # whether code names ``type``
         self.seen: dict[int, Any] = {}
         self._visit(function)
@@ -87,8 +106,10 @@ class _Search:
             self._visit(value.func)
             self._add(Place("attribute", value, "args"))
             self._add(Place("attribute", value, "keywords"))
-        elif isinstance(value, (collections.ChainMap, collections.UserDict, collections.UserList)):
-            self._add(Place("attribute", value, "maps" if isinstance(value, collections.ChainMap) else "data"))
+        elif (held := next((name for kind, name in _HELD.items() if isinstance(value, kind)), None)) is not None:
+            self._add(Place("attribute", value, held))
+        elif isinstance(value, types.MappingProxyType):
+            self._visit(gc.get_referents(value)[0])
         elif isinstance(value, weakref.ref):
             self._visit(value())
         elif isinstance(value, operator.attrgetter):
@@ -97,17 +118,17 @@ class _Search:
             for name in ("fget", "fset", "__func__", "func"):
                 self._visit(getattr(value, name, None))
         elif isinstance(value, (list, tuple, set, frozenset, dict, collections.deque)):
-            if len(value) <= _MANY:
-                for item in value.values() if isinstance(value, dict) else value:
-                    self._visit(item)
+            for item in list(value.values() if isinstance(value, dict) else value):
+                self._visit(item)
         elif isinstance(value, types.ModuleType):
-            if self._is_ours(value.__name__, getattr(value, "__file__", None) or ""):
+            if value.__name__.partition(".")[0] not in _CONSTANT:
                 self.instances[id(value)] = value
         else:
             kind = value if isinstance(value, type) else type(value)
             if kind.__module__.partition(".")[0] in _OPAQUE:
                 return
             self.instances[id(value)] = value
+            self._visit(type(kind))  # whose properties are attributes of the class
             if "__wrapped__" in getattr(value, "__dict__", ()):
                 self._visit(value.__wrapped__)
             for each in self._classes(kind):
@@ -122,11 +143,11 @@ class _Search:
     def _function(self, function: types.FunctionType) -> None:
         if "__wrapped__" in function.__dict__:
             self._visit(function.__dict__["__wrapped__"])
+        ours = self._is_ours(function.__module__ or "", function.__code__.co_filename)
         for name in ("__defaults__", "__kwdefaults__"):
             defaults = getattr(function, name)
-            if any(type(each) not in (*_PLAIN, float) for each in children(defaults) or ()):
+            if defaults and (ours or any(type(each) not in (*_PLAIN, float) for each in children(defaults) or ())):
                 self._add(Place("attribute", function, name))
-        ours = self._is_ours(function.__module__ or "", function.__code__.co_filename)
         for cell in function.__closure__ or ():
             place = Place("cell", cell)
             self._visit(place.get())
@@ -135,40 +156,60 @@ class _Search:
         if not ours:
             return
         self.instances[id(function)] = function
-        for name in self._read(function.__code__):
+        self._add(Place("attribute", function, "__code__"))
+        for name in self._read(function.__code__, function.__globals__.get("__package__")):
             if name in function.__globals__:
                 self._add(Place("item", function.__globals__, name))
 
-    def _read(self, code: types.CodeType) -> set[str]:
+    def _read(self, code: types.CodeType, package: str | None) -> set[str]:
         """Return the globals that code names, and note the attributes."""
-        found, words = set(), set()
+        found, words = set(self.texts), set()
+        before: list[Any] = [None, None]
         for instruction in dis.get_instructions(code):
             if instruction.opname in _GLOBALS:
                 found.add(instruction.argval)
             elif instruction.opname in _ATTRIBUTES:
                 self.names.add(instruction.argval)
+            elif instruction.opname == "IMPORT_NAME":
+                self._import(instruction.argval, before[0], package)
+            before = [before[1], instruction.argval]
         for constant in code.co_consts:
             if isinstance(constant, str):
                 words.update([part for part in constant.split(".") if part.isidentifier()])
             elif isinstance(constant, types.CodeType):
-                found |= self._read(constant)
+                found |= self._read(constant, package)
         self.names |= words
         if not found.isdisjoint(("getattr", "hasattr")):
             self.asked |= words
         self.asks_types |= "type" in found
-        if "vars" in found:
+        if not found.isdisjoint(("vars", "dir")):
             self.names.add("__dict__")
-        if "globals" in found:
+        if not found.isdisjoint(("globals", "eval", "exec")):
             found |= words
+        if not _ENVIRONMENT.isdisjoint(found | self.names):
+            self._visit(os.environ)
         return found
 
-    def _add(self, place: Place) -> None:
+    def _import(self, name: str, level: Any, package: str | None) -> None:
+        """Visit the modules that an import statement in a function names, which are imported already."""
+        name = importlib.util.resolve_name("." * level + name, package) if level and package else name
+        parts = name.split(".")
+        for count in range(1, len(parts) + 1):
+            self._visit(sys.modules.get(".".join(parts[:count])))
+
+    def _add(self, place: Place, looks_into: bool = True) -> None:
         key = place.kind, id(place.holder), place.key
         if key not in self.places:
             value = place.get()
             if not isinstance(value, types.ModuleType):
                 self.places[key] = place
-            self._visit(value)
+            if looks_into:
+                self._visit(value)
+
+    def _member(self, owners: list[type], name: str) -> None:
+        """Add the member of a class that reading it as an attribute would run."""
+        owner = next(each for each in owners if name in each.__dict__)
+        self._add(Place("item", self.members.setdefault(id(owner), owner.__dict__), name))
 
     def _attributes(self, instance: Any) -> None:
         own = getattr(instance, "__dict__", {})
@@ -176,10 +217,24 @@ class _Search:
         everything = "__dict__" in self.names
         above: dict[str, Any] = {}
         kind = instance if isinstance(instance, type) else type(instance)
-        for each in reversed([] if isinstance(instance, types.ModuleType) else self._classes(kind)):
+        is_module = isinstance(instance, types.ModuleType)
+        ours = not is_module or self._is_ours(instance.__name__, own.get("__file__") or "")
+        owners = [] if is_module else self._classes(kind)
+        for each in reversed(owners):
             above.update(each.__dict__)
-        for name in [*own] if everything and not isinstance(instance, (type, types.ModuleType)) else sorted(self.names):
-            if name in fields or name.startswith("__"):
+        names = sorted(self.names)
+        if everything and type(own) is dict and not isinstance(instance, (type, types.ModuleType, types.FunctionType)):
+            self._add(_Names("names", own))
+            names = [*own]
+        if "__class__" in self.names or self.asks_types:
+            self._visit(kind)
+        makes_attributes = any("__getattr__" in each.__dict__ for each in (instance, *owners)[not is_module :])
+        if is_module and makes_attributes:
+            self._visit(own["__getattr__"])
+        for name in names:
+            if name in fields or name in _OF_CLASSES:
+                continue
+            if name.startswith("__") and name not in own and name not in above:
                 continue
             member = above.get(name, MISSING)
             if isinstance(member, types.MemberDescriptorType):
@@ -191,13 +246,21 @@ class _Search:
                 self._visit(member)
                 if isinstance(member, (types.FunctionType, staticmethod, property)):
                     self._add(Place("attribute", kind, name))
+                else:
+                    self._member(owners, name)
                 if instance is not kind and type(own) is dict and not isinstance(member, property):
                     self._add(Place("item", own, name))  # where an object's own function would be
-            elif isinstance(instance, types.ModuleType):
-                if name in own:
-                    self._add(Place("item", own, name))
+            elif is_module:
+                if (makes_attributes and ours) or (name in own and (ours or not callable(own[name]))):
+                    self._add(Place("item", own, name), ours or isinstance(own.get(name), types.ModuleType))
             elif name in own or member is not MISSING or name in self.asked:
                 self._add(Place("attribute", instance, name))
+            elif instance is kind and hasattr(type(kind), name):
+                self._add(Place("item", self.members.setdefault(id(kind), own), name))  # beside the metaclass's
+            elif makes_attributes and instance is not kind and type(own) is dict:
+                self._add(Place("item", own, name))
+                if not hasattr(type(kind), name):
+                    self._add(Place("attribute", kind, name))
         if hasattr(kind, "__getattr__"):  # as torch.nn.Module's, whose parameters are in a dictionary
             for entries in [entries for entries in list(own.values()) if type(entries) is dict]:
                 for name in self.names & entries.keys():
@@ -206,6 +269,18 @@ class _Search:
 
 def _file_of(kind: type) -> str:
     return getattr(sys.modules.get(kind.__module__), "__file__", None) or ""
+
+
+class _Names(Place):
+    """The names in the dictionary of an object's attributes, for code that reads them all."""
+
+    __slots__ = ()
+
+    def get(self) -> Any:
+        return tuple(self.holder)
+
+    def expression(self, constant: Callable[[Any], str]) -> str:
+        return f"tuple({constant(self.holder)})"
 
 
 class _Same:
@@ -229,7 +304,7 @@ def is_static_array(value: Any) -> bool:
 
 def children(value: Any) -> list[Any] | None:
     """Return the items of a container to look into; None if it is not a container."""
-    if isinstance(value, dict):
+    if isinstance(value, _MAPPINGS):
         return list(value.values()) if len(value) <= _MANY else None
     if type(value) in (list, tuple):
         return list(value) if len(value) <= _MANY else None
@@ -237,15 +312,62 @@ def children(value: Any) -> list[Any] | None:
     return None if names is None else [getattr(value, name, MISSING) for name in names]
 
 
-def unchanged(container: Any, before: list[Any]) -> bool:
-    """Whether a large container has the same objects as items as before."""
-    items = items_of(container)
-    return len(items) == len(before) and all(map(operator.is_, items, before))
+def is_container(value: Any) -> bool:
+    """Whether a value has items or bytes that can change while it stays the same object."""
+    if issubclass(type(value), _PLAIN) or pytree.is_array(value):
+        return False
+    is_collection = isinstance(value, (list, tuple, collections.deque, *_MAPPINGS, *_SETS))
+    return is_collection or pytree.fields(value) is not None or _bytes(value) is not None
 
 
-def items_of(container: Any) -> list[Any]:
-    """Return the items of a container, with its keys."""
-    return [*container, *container.values()] if isinstance(container, dict) else list(container)
+def _bytes(value: Any) -> bytes | None:
+    """Return the bytes of a buffer, such as an ``array.array``; None for what is no buffer."""
+    try:
+        with memoryview(value) as view:
+            return view.tobytes()
+    except (TypeError, ValueError, BufferError):
+        return None
+
+
+class Content:
+    """The items of a large or unusual container, and the items of the containers among them.
+
+    It equals another one of the same objects. A change of one item needs another trace, an array's values aside.
+    """
+
+    def __init__(self, container: Any) -> None:
+        self.items = _items(container)
+        self.inner = [Content(item) if is_container(item) else None for item in self.items]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Content)
+            and len(self.items) == len(other.items)
+            and all(map(_is_alike, self.items, other.items))
+            and self.inner == other.inner
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def is_of(self, container: Any) -> bool:
+        """Whether a container has this content."""
+        return self == Content(container)
+
+
+def _is_alike(item: Any, other: Any) -> bool:
+    return item is other or (type(item) is bytes is type(other) and item == other)
+
+
+def _items(container: Any) -> list[Any]:
+    """Return the items of a container, with its keys and its class; of another object the bytes."""
+    kind = type(container)
+    if isinstance(container, _MAPPINGS):
+        return [kind, *container, *container.values()]
+    if (names := pytree.fields(container)) is not None:
+        return [kind, *[getattr(container, name, MISSING) for name in names]]
+    if isinstance(container, (list, tuple, collections.deque, *_SETS)):
+        return [kind, *container]
+    return [kind, _bytes(container)]
 
 
 class OuterState:
@@ -258,20 +380,23 @@ class OuterState:
         Their values.
     asks_types : bool
         Whether its code asks for the type of something.
+    names : set of str
+        The names of the attributes that its code reads.
     pinned : dict
         The containers that the function wrote to, by identifier: another container there needs another trace.
     outside : dict
         The objects that it can reach, by identifier, until the trace is over.
     """
 
-    def __init__(self, function: Any, arguments: Any, lists: bool = True) -> None:
+    def __init__(self, function: Any, arguments: Any, lists: bool = True, texts: Iterable[str] = ()) -> None:
         statics = _statics(arguments)
         self._arguments: list[int] = []  # identifiers, of no use after the trace
-        found = _Search(function, statics)
+        found = _Search(function, statics, set(texts))
         self.places = list(found.places.values())
         self.asks_types = found.asks_types
+        self.names = found.names
         self._instances = [each for each in found.instances.values() if not isinstance(each, (type, types.ModuleType))]
-        self._given = [(index, each) for index, each in enumerate(statics) if id(each) in found.instances]
+        self._given = [(i, each, type(each)) for i, each in enumerate(statics) if id(each) in found.instances]
         self._lists = lists
         self.grown: dict[int, Any] = {}
         self.pinned: dict[int, Any] = {}
@@ -313,7 +438,7 @@ class OuterState:
             self._contents[id(value)] = value, list(value)
         elif isinstance(value, dict):
             self._contents[id(value)] = value, dict(value)
-        elif not isinstance(value, tuple):
+        elif not isinstance(value, (tuple, types.MappingProxyType)):
             self._contents[id(value)] = value, dict(zip(pytree.fields(value) or (), inner or (), strict=True))
         for each in inner or ():
             self._copy(each)
@@ -340,16 +465,12 @@ class OuterState:
             found.append(value)
         if id(value) in self.grown or (kind is list and not self._lists):
             return _Same(value)
-        if kind is set or kind is frozenset:
+        if isinstance(value, _SETS):
             return kind, frozenset(value)
         inner = None if is_static_array(value) else children(value)
         if inner is None:
-            return (
-                (_Same(value), tuple(map(_Same, items_of(value))))
-                if isinstance(value, (list, dict, collections.deque))
-                else _Same(value)
-            )
-        keys = tuple(value) if isinstance(value, dict) else None
+            return kind, _Same(value), Content(value) if is_container(value) else None
+        keys = tuple(value) if isinstance(value, _MAPPINGS) else None
         pin = _Same(value) if id(value) in self.pinned else None
         return kind, keys, pin, tuple([self._outline(each, arrays, found) for each in inner])
 
@@ -358,7 +479,7 @@ class OuterState:
         if these are the same, not only equal."""
         if self._given:
             statics = _statics(arguments)
-            if any(statics[index] is not each for index, each in self._given):
+            if any(statics[index] is not each or type(each) is not kind for index, each, kind in self._given):
                 return False
         structure, arrays, found = self._read([place.get() for place in self.places])
         if structure != self._structure or compiling.signature(arrays) != self._signature:

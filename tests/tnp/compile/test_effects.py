@@ -5,9 +5,14 @@ from __future__ import annotations
 import collections
 import collections.abc
 import datetime
+import decimal
 import heapq
 import itertools
+import os
+import pathlib
 import random
+import sys
+import threading
 import time
 import types
 import uuid
@@ -181,6 +186,27 @@ def test_what_differs_at_each_call_is_no_constant(read: Any) -> None:
     assert len(set(results)) > 1
     with pytest.raises(NotImplementedError, match=r"test_effects\.py:\d+: .* pass the value as an argument"):
         np.compile(lambda x: x + read(), backend="eager", fullgraph=True)(np.zeros(1))
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda path: float(path.read_text()),
+        lambda path: numpy.loadtxt(path),
+        lambda path: np.loadtxt(path),
+        lambda path: path.exists() + os.path.getsize(path),
+        lambda path: len(os.path.expandvars("$TNP_TEST_PATH")),
+        lambda path: len(threading.current_thread().name),
+        lambda path: sys.getrecursionlimit(),
+        lambda path: float(decimal.Decimal(1) / 3),
+        lambda path: np.get_printoptions()["precision"],
+    ],
+)
+def test_what_the_system_holds_is_no_constant(read: Any, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "number"
+    path.write_text("2.5")
+    with pytest.raises(NotImplementedError, match=r"test_effects\.py:\d+: .* pass the value as an argument"):
+        np.compile(lambda x: x + read(path), backend="eager", fullgraph=True)(np.zeros(1))
 
 
 def test_a_generator_that_is_seeded_inside_is_a_constant() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import array
 import collections
 import contextvars
 import dataclasses
 import functools
 import operator
+import sys
 import types
 import weakref
 from typing import Any
@@ -470,3 +472,230 @@ def test_what_changed_is_told() -> None:
         for number in range(8):
             model.rate = float(number)
             traced(np.ones(3))
+
+
+def test_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TNP_TEST_RATE", "2")
+
+    def function(x: Any) -> Any:
+        import os
+
+        rate = float(os.environ["TNP_TEST_RATE"]) + float(os.getenv("TNP_TEST_" + "OTHER", "1"))
+        return x * rate * (2 if "TNP_TEST_OTHER" in os.environ else 1)
+
+    checked(
+        function,
+        compiled(function),
+        lambda: monkeypatch.setenv("TNP_TEST_RATE", "3"),
+        lambda: monkeypatch.setenv("TNP_TEST_OTHER", "5"),
+        lambda: monkeypatch.delenv("TNP_TEST_OTHER"),
+    )
+
+
+def test_names_that_are_no_constants_of_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    space, ending = types.SimpleNamespace(), "1"
+    setattr(space, "rate" + ending, 2.0)
+    monkeypatch.setitem(globals(), "MADE1", 2.0)
+
+    def function(x: Any, start: str = "rate", name: str = "MADE") -> Any:
+        x = x * getattr(space, start + ending) + (1 if hasattr(space, start + "2") else 0)
+        return x + operator.attrgetter(start + ending)(space)
+
+    def evaluated(x: Any, name: str = "MADE") -> Any:
+        scope = {"x": x}
+        exec("x = x + FACTOR", globals(), scope)
+        return scope["x"] * eval(name + ending) + eval("ARRAY" if name else "x")
+
+    checked(
+        function,
+        compiled(function),
+        lambda: setattr(space, "rate1", 3.0),
+        lambda: setattr(space, "rate2", 0.0),
+    )
+    monkeypatch.setitem(globals(), "ARRAY", np.ones(3))
+    checked(
+        evaluated,
+        compiled(evaluated),
+        lambda: monkeypatch.setitem(globals(), "MADE1", 5.0),
+        lambda: monkeypatch.setitem(globals(), "FACTOR", 7.0),
+        lambda: monkeypatch.setitem(globals(), "ARRAY", np.full(3, 9.0)),
+    )
+
+
+def test_all_names_of_an_object() -> None:
+    space = types.SimpleNamespace(first=1.0)
+
+    def function(x: Any) -> Any:
+        return x * sum(vars(space).values()) + sum(getattr(space, name) for name in dir(space) if name.isalpha())
+
+    checked(
+        function,
+        compiled(function),
+        lambda: setattr(space, "second", 5.0),
+        lambda: setattr(space, "second", 7.0),
+        lambda: delattr(space, "second"),
+    )
+
+
+def test_classes_and_their_classes() -> None:
+    class Kind(type):
+        scale = 2.0
+
+        @property
+        def rate(cls) -> float:
+            return cls._rate + 1  # type: ignore[attr-defined, no-any-return]
+
+    class Reader:
+        def __get__(self, owner: Any, kind: Any) -> float:
+            return 2.0
+
+    class Layer(metaclass=Kind):
+        _rate = 1.0
+        __weight__ = 3.0
+        read = Reader()
+
+        @classmethod
+        def made(cls) -> float:
+            return 2.0
+
+        def shifted(self, x: Any) -> Any:
+            return x + 1
+
+    class Other(Layer):
+        def shifted(self, x: Any) -> Any:
+            return x - 1
+
+    layer = Layer()
+
+    def function(x: Any) -> Any:
+        x = layer.shifted(x) * Layer.rate * Layer.scale * layer.__weight__ + Layer.made()
+        return x * layer.read + (5 if isinstance(layer, Other) else 0)
+
+    checked(
+        function,
+        compiled(function),
+        lambda: setattr(Layer, "_rate", 5.0),
+        lambda: setattr(Kind, "scale", 3.0),
+        lambda: setattr(Kind, "rate", property(lambda cls: 7.0)),
+        lambda: setattr(Layer, "scale", 11.0),
+        lambda: setattr(Layer, "made", classmethod(lambda cls: 5.0)),
+        lambda: setattr(Layer, "read", 13.0),
+        lambda: setattr(layer, "__weight__", 7.0),
+        lambda: setattr(layer, "__class__", Other),
+    )
+
+
+def test_defaults_and_code_of_functions() -> None:
+    def helper(x: Any, factor: float = 2.0, *, shift: float = 1.0) -> Any:
+        return x * factor + shift
+
+    def function(x: Any, power: int = 1) -> Any:
+        return helper(x) ** power
+
+    def replacement(x: Any, factor: float = 2.0, *, shift: float = 1.0) -> Any:
+        return x - factor - shift
+
+    def change(name: str, value: Any, of: Any = helper) -> Any:
+        return lambda: setattr(of, name, value)
+
+    checked(
+        function,
+        compiled(function),
+        change("__defaults__", (3.0,)),
+        change("__kwdefaults__", {"shift": 4.0}),
+        lambda: helper.__kwdefaults__.update(shift=5.0),
+        change("__code__", replacement.__code__),
+        change("__defaults__", (2,), function),
+        change("__code__", (lambda x, power=1: helper(x) + power).__code__, function),
+    )
+
+
+def test_names_that_getattr_makes_until_they_are_set() -> None:
+    class Made:
+        def __getattr__(self, name: str) -> float:
+            if name == "rate":
+                return 2.0
+            raise AttributeError(name)
+
+    made, module = Made(), types.ModuleType("made")
+    module.__getattr__ = lambda name: 3.0  # type: ignore[method-assign]
+
+    def function(x: Any) -> Any:
+        return x * made.rate + module.rate
+
+    checked(
+        function,
+        compiled(function),
+        lambda: setattr(made, "rate", 3.0),
+        lambda: delattr(made, "rate"),
+        lambda: setattr(Made, "rate", 5.0),
+        lambda: setattr(module, "rate", 7.0),
+    )
+
+
+def test_what_large_containers_hold() -> None:
+    layers = [types.SimpleNamespace(weight=1.0, call=lambda x: x + FACTOR) for _ in range(70)]
+    pairs = [[1.0, [2.0]] for _ in range(70)]
+    entries = {number: {"weight": np.ones(3)} for number in range(70)}
+    states = [State(1.0, None) for _ in range(70)]
+
+    def function(x: Any) -> Any:
+        for layer in layers:
+            x = x * layer.weight
+        x = layers[5].call(x)
+        return x * pairs[69][1][0] + entries[68]["weight"] + states[67].weight
+
+    checked(
+        function,
+        compiled(function),
+        lambda: setattr(layers[69], "weight", 2.0),
+        lambda: setattr(layers[5], "call", lambda x: x - 1),
+        lambda: operator.setitem(pairs[69][1], 0, 5.0),  # type: ignore[call-overload]
+        lambda: entries[68].update(weight=np.full(3, 4.0)),
+        lambda: setattr(states[67], "weight", 9.0),
+    )
+
+
+def test_views_buffers_and_derived_classes_of_containers() -> None:
+    class Numbers(set):  # type: ignore[type-arg]
+        pass
+
+    entries, numbers, buffer = {"a": 1.0}, Numbers({1.0}), array.array("d", [1.0, 2.0])
+    shown, weak, space = types.MappingProxyType(entries), weakref.WeakValueDictionary(), Model()
+    weak["space"] = space
+    raw, seen = bytearray(b"ab"), memoryview(buffer)
+
+    def function(x: Any) -> Any:
+        return x * shown["a"] + sum(numbers) + buffer[0] + seen[1] + weak["space"].rate * raw[0]
+
+    checked(
+        function,
+        compiled(function),
+        lambda: entries.update(a=3.0),
+        lambda: numbers.add(5.0),
+        lambda: operator.setitem(buffer, 0, 7.0),
+        lambda: operator.setitem(buffer, 1, 9.0),
+        lambda: setattr(space, "rate", 4.0),
+        lambda: operator.setitem(raw, 0, 1),
+    )
+
+
+def test_modules_that_a_function_imports(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = types.ModuleType("tnp_test_settings")
+    settings.rate, settings.scale = 2.0, 3.0  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, settings.__name__, settings)
+    monkeypatch.setattr(sys, "argv", ["name"])
+
+    def function(x: Any) -> Any:
+        import tnp_test_settings as own  # type: ignore[import-not-found]
+        from tnp_test_settings import rate
+
+        return x * rate + own.scale + len(sys.argv)
+
+    checked(
+        function,
+        compiled(function),
+        lambda: setattr(settings, "rate", 5.0),
+        lambda: setattr(settings, "scale", 7.0),
+        lambda: sys.argv.append("more"),
+    )
