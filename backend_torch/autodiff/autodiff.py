@@ -363,7 +363,7 @@ class _Attempts:
         self._later, self._keeps = later, keeps
         self.outside = self.copies = keeps
         self.private = self.wrote = self.records = False
-        self._held: dict[int, Tensor] = {}  # arrays from outside that the function read
+        self._held: dict[Any, Tensor] = {}  # arrays from outside that the function read
 
     def __call__(self, drawn: Draws) -> Any:
         if (
@@ -668,9 +668,7 @@ def checkpoint(function: Callable[[], Any]) -> Any:
 
 
 class _Custom(torch.autograd.Function):
-    """``function(*tensors)`` with its own gradient."""
-
-    generate_vmap_rule = True
+    """``function(*tensors)`` with its own gradient. (torch's generated rule for batches has no forward mode.)"""
 
     @staticmethod
     def forward(function: Function, gradient: Function, *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -684,6 +682,27 @@ class _Custom(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         return None, None, *ctx.gradient(ctx.saved_tensors, gradients)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, function: Function, gradient: Function, *tensors: Tensor) -> Any:
+        dims = in_dims[2:]
+
+        def batched(*tensors: Tensor) -> tuple[Tensor, ...]:
+            found: Any = torch.func.vmap(lambda *each: tuple(function(*each)), dims, randomness=info.randomness)
+            results: tuple[Tensor, ...] = found(*tensors)
+            return results
+
+        def slopes(tensors: Any, gradients: Any) -> list[Tensor]:
+            def one(tensors: Any, gradients: Any) -> list[Tensor]:
+                pairs = zip(gradient(tensors, gradients), tensors, strict=True)
+                return [torch.zeros_like(tensor) if each is None else each for each, tensor in pairs]
+
+            found: Any = torch.func.vmap(one, (dims, 0), randomness=info.randomness)
+            pairs = zip(found(tuple(tensors), tuple(gradients)), dims, strict=True)
+            return [each.sum(0) if dim is None else each.movedim(0, dim) for each, dim in pairs]
+
+        results = _Custom.apply(batched, slopes, *tensors)
+        return results, (0,) * len(results)
 
 
 def custom(function: Function, gradient: Function, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:

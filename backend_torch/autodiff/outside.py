@@ -60,7 +60,7 @@ class Outside(TorchFunctionMode):
         The values of memory when the function ran for the first time.
     """
 
-    def __init__(self, arguments: tuple[Tensor, ...], keeps: bool, before: dict[int, Tensor]) -> None:
+    def __init__(self, arguments: tuple[Tensor, ...], keeps: bool, before: dict[Any, Tensor]) -> None:
         super().__init__()
         self._keeps = keeps
         self._before = before
@@ -72,6 +72,7 @@ class Outside(TorchFunctionMode):
             self._add(tensor)
         self._places: dict[int, _Place] = {}
         self._by_stand_in: dict[int, _Place] = {}
+        self._slices: dict[Any, tuple[Tensor, Tensor]] = {}  # of a batch: a tensor that was read, and its values
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -95,7 +96,7 @@ class Outside(TorchFunctionMode):
         if self._keeps:
             for tensor in _tensors((args, kwargs)):
                 if not self._is_inside(tensor):
-                    self._place(tensor)
+                    self._keep(tensor)
         result = func(*self._replaced(args), **self._replaced(kwargs))
         if targets:
             return args[0] if kind == WRITE and isinstance(result, Tensor) else kwargs.get("out", result)
@@ -122,6 +123,8 @@ class Outside(TorchFunctionMode):
     def seen(self, tensor: Tensor) -> Tensor:
         """Return the same elements of the stand-in of a tensor's memory, or the tensor itself."""
         place = self._places.get(memory_of(tensor))
+        if place is None and self._slices and (kept := self._slices.get(_elements_of(tensor))) is not None:
+            return kept[1]
         if place is None:
             while functorch.level_of(tensor) == functorch.IS_OVER:  # torch looks below one such level only
                 tensor = functorch.get_unwrapped(tensor)
@@ -141,10 +144,21 @@ class Outside(TorchFunctionMode):
         """Return the memory that the function has written to."""
         return [place for place in self._places.values() if place.is_written]
 
-    def held(self) -> dict[int, Tensor]:
+    def held(self) -> dict[Any, Tensor]:
         """Return the values of the memory that was read."""
         around = functorch.get_unwrapped
-        return {memory: around(place.inside) for memory, place in self._places.items() if not place.is_written}
+        held = {memory: around(place.inside) for memory, place in self._places.items() if not place.is_written}
+        return held | {elements: around(values) for elements, (_, values) in self._slices.items()}
+
+    def _keep(self, tensor: Tensor) -> None:
+        """Keep the values of memory from outside that is read; of a batch those of the tensor alone."""
+        try:
+            self._place(tensor)
+        except NotImplementedError:
+            elements = _elements_of(tensor)
+            if elements not in self._slices:
+                with functorch.down_to(self._level):
+                    self._slices[elements] = tensor, self._before.get(elements, tensor).clone()
 
     def _write(self, tensor: Tensor) -> None:
         memory = memory_of(tensor)
@@ -209,6 +223,12 @@ def memory_of(tensor: Tensor) -> int:
     return storage_of(_below(tensor))
 
 
+def _elements_of(tensor: Tensor) -> Any:
+    """Return an identifier of a tensor's memory and of the elements there."""
+    below = unwrapped(tensor)
+    return memory_of(tensor), below.dtype, below.shape, below.stride(), below.storage_offset()
+
+
 def _below(tensor: Tensor) -> Tensor:
     below = unwrapped(tensor)
     if trace_state.is_tracing() and type(below) is Tensor:
@@ -233,9 +253,9 @@ def differentiated(
     attempt: Callable[[Callable[..., Any]], Any],
     function: Callable[..., Any],
     keeps: bool,
-    before: dict[int, Tensor],
+    before: dict[Any, Tensor],
     may_write: bool,
-) -> tuple[Any, bool, dict[int, Tensor]]:
+) -> tuple[Any, bool, dict[Any, Tensor]]:
     """Return ``attempt(function)``, whether memory from outside was written to, and else its values.
 
     ``attempt`` differentiates; it returns the function's result and another value. Unless it ``may_write``, memory from

@@ -324,6 +324,12 @@ def stand_in(tensor: Tensor) -> Tensor:
     return tensor if traces.is_fake(tensor) else _current.watch.stand_in(tensor)
 
 
+def from_outside(tensor: Tensor) -> Tensor:
+    """Return the tensor from outside that a tensor of the trace stands for; any other unchanged."""
+    captured = _current.watch.captures.get(id(tensor))
+    return tensor if captured is None else captured[0]
+
+
 def lose(tensors: Sequence[Tensor], error: Callable[[], Exception]) -> None:
     """Let reads of the memory of tensors of the trace raise an error: what is there now, only a loop knows."""
     for tensor in tensors:
@@ -338,7 +344,7 @@ def known_memory() -> set[int]:
 def aligned(subgraphs: Sequence[Subgraph], first: Sequence[Tensor] = ()) -> tuple[list[Tensor], list[GraphModule]]:
     """Return the graphs with one common list of tensors from outside; ``first`` come before the others."""
     union = {id(tensor): tensor for tensor in [*first, *[tensor for _, outer in subgraphs for tensor in outer]]}
-    return list(union.values()), [
+    return list(map(from_outside, union.values())), [
         graph_copies.with_inputs(module, list(map(id, outer)), union) for module, outer in subgraphs
     ]
 

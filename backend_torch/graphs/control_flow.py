@@ -243,7 +243,7 @@ def repeated(
 def _written_back(results: Tensors, written: Tensors) -> Tensors:
     count = len(results) - len(written)
     for tensor, value in zip(written, results[count:], strict=True):
-        tensor.copy_(value)
+        compiling.from_outside(tensor).copy_(value)  # whose gradient a tape records
     return results[:count]
 
 

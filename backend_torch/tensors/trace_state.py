@@ -52,6 +52,10 @@ def cut_reason(error: BaseException) -> str | None:
     return (getattr(error, "reason", "") or str(error)) if isinstance(error, (OfTracing, NotImplementedError)) else None
 
 
+class UntraceableError(OfTracing, NotImplementedError):
+    """torch can't trace or differentiate what the program does."""
+
+
 class TracedValueError(OfTracing, TypeError):
     """Python asked for the value of an array that has none yet, or would lose its derivative.
 
@@ -341,6 +345,13 @@ def part_write_error() -> NotImplementedError:
         f"{user_line()}: a derivative in vectorized_map can't write to a part of an array from outside: write to all "
         "of it (a[...] = b), or to an array that is made inside"
     )
+
+
+def untraceable_error(error: Exception) -> UntraceableError:
+    """The error in place of one that torch raised inside of a trace."""
+    line, why = line_of(error), "torch can't trace this"
+    text = (str(error).strip() or type(error).__name__).split("\n")[0]
+    return UntraceableError(f"{line}: {why} ({text}): leave this part outside tnp.compile").because(f"{why} ({text})")
 
 
 def shared_write_error() -> NotImplementedError:

@@ -769,9 +769,10 @@ class _Signatures:
         try:
             yield
         except Exception as error:
+            error = _traced_error(error)
             if self._is_cut_at(error):
                 outer.restore()
-            raise
+            raise error
 
     def _graph(
         self, run: Callable[[list[Tensor]], list[Tensor]], tensors: list[Tensor], fixed: bool, shapes: Sequence[Any]
@@ -879,6 +880,17 @@ def _write_back(array: Any, given: Tensor, written: Tensor) -> None:
         compiling.assign(given, written)
     if isinstance(array, np.ndarray) and not memory.shares(given, array):
         array[...] = memory.to_numpy(given)
+
+
+def _traced_error(error: Exception) -> Exception:
+    """Return the error of a trace; one that torch raised, and that NumPy has not, says that Python could go on."""
+    is_torchs = isinstance(error, RuntimeError) and not isinstance(error, (NotImplementedError, RecursionError))
+    if not is_torchs or messages.is_of_program(error) or explain(error) is not error:
+        return error
+    trace_state.raise_of_signal(error)
+    made = trace_state.untraceable_error(error)
+    made.__cause__ = error
+    return made.with_traceback(error.__traceback__)
 
 
 def _explained(error: RuntimeError) -> Exception:

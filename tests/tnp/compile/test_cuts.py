@@ -597,3 +597,22 @@ def test_a_derivative_is_named_by_the_programs_function() -> None:
     exec("def function(x):\n    if x.sum() > 1:\n        x = x * 2\n    return (x**2).sum()", names)
     with pytest.warns(RuntimeWarning, match=r"compile: function \(<string>:1\) is cut at <string>:1"):
         assert np.compile(np.grad(names["function"]), backend="eager")(np.ones(2)).tolist() == [8, 8]
+
+
+def test_what_torch_cant_trace_runs_by_python() -> None:
+    buf = np.ones(3)
+
+    def function(x: Any) -> Any:
+        if x[1] > 0:
+            buf[0] = x[0] * x[1]
+        return x * buf
+
+    def hessian(x: Any) -> Any:
+        return np.hessian(lambda x: function(x).sum())(x)
+
+    x = np.asarray([0.5, 2.0, 3.0])
+    expected = hessian(x)
+    with pytest.warns(RuntimeWarning, match=r"is cut at .*test_cuts\.py:\d+: torch can't trace this \(vmap"):
+        numpy.testing.assert_array_equal(np.asnumpy(np.compile(hessian, backend="eager")(x)), np.asnumpy(expected))
+    with pytest.raises(NotImplementedError, match=r"test_cuts\.py:\d+: torch can't trace this .* leave this part"):
+        np.compile(hessian, backend="eager", fullgraph=True)(x)

@@ -525,3 +525,31 @@ def test_compiled_gradients_through_writes_to_the_inside() -> None:
 
     derivative = np.grad(moved)
     numpy.testing.assert_allclose(np.asnumpy(np.compile(derivative)(x)), np.asnumpy(derivative(x)), rtol=1e-12)
+
+
+def test_custom_derivatives_in_batches() -> None:
+    @np.custom_gradient
+    def scaled(x: Any, w: Any) -> Any:
+        return np.sin(x) * w, lambda upstream: (3 * upstream * w * np.cos(x), None if w.ndim else upstream * np.sin(x))
+
+    @np.custom_jvp
+    def sine(x: Any) -> Any:
+        return np.sin(x)
+
+    sine.defjvp(lambda primals, tangents: (sine(primals[0]), 7 * np.cos(primals[0]) * tangents[0]))
+    x, w = np.arange(3.0), np.asarray(2.0)
+    slope = numpy.cos(numpy.arange(3.0))
+
+    def mapped(x: Any, w: Any = w) -> Any:
+        return np.vectorized_map(lambda each: scaled(each, w), x)
+
+    def close(actual: Any, expected: Any) -> None:
+        numpy.testing.assert_allclose(numpy.asarray(actual), expected, atol=1e-12)
+
+    close(np.jvp(mapped, (x,), (np.ones(3),))[1], 6 * slope)
+    close(np.linearize(mapped, x)[1](np.ones(3)), 6 * slope)
+    close(np.grad(lambda w: mapped(x, w).sum())(w), numpy.sin(numpy.arange(3.0)).sum())
+    close(np.hessian(lambda x: mapped(x).sum())(x), numpy.diag(-6 * numpy.sin(numpy.arange(3.0))))
+    twice = np.vectorized_map(lambda row: np.jvp(mapped, (row,), (np.ones(3),))[1], np.stack([x, x]))
+    close(twice, [6 * slope] * 2)
+    close(np.jvp(lambda x: np.vectorized_map(sine, x), (x,), (np.ones(3),))[1], 7 * slope)

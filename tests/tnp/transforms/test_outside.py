@@ -229,3 +229,54 @@ def test_the_same_where_it_overwrites_what_it_needs(derivative: str) -> None:
     x *= 5
     found = derived(np.ones(2))
     numpy.testing.assert_allclose(np.asnumpy(found[0] if derivative == "vjp" else found), expected, atol=1e-12)
+
+
+def written_in_a_branch(buf: Any, x: Any) -> Any:
+    if x[1] > 0:
+        buf[0] = x[0] * x[1]
+    else:
+        buf += x
+    return buf * x
+
+
+def read_in_a_branch(buf: Any, x: Any) -> Any:
+    buf[0] = x[0] * x[1]
+    return x * buf if x[1] > 0 else x + buf
+
+
+def read_in_a_loop(buf: Any, x: Any) -> Any:
+    buf[0] = x[0] * x[1]
+    return np.fori_loop(0, np.asarray(3), lambda i, c: c * buf, x)
+
+
+def test_tapes_around_branches_and_loops_in_compiled_functions() -> None:
+    programs = (written_in_a_branch, read_in_a_branch, read_in_a_loop)
+
+    def taped(buf: Any, x: Any) -> Any:
+        found = []
+        for program in programs:
+            with np.GradientTape() as tape:
+                y = x * 1.0
+                tape.watch(y)
+                result = program(buf, y).sum()
+            found.append(tape.gradient(result, y))
+        return found
+
+    buffers = np.full(2, 0.5), np.full(2, 0.5)
+    expected = taped(buffers[0], np.asarray(X))
+    compiled = np.compile(lambda x: taped(buffers[1], x), backend="eager", fullgraph=True)
+    for one, other in zip(expected, compiled(np.asarray(X)), strict=True):
+        numpy.testing.assert_allclose(numpy.asarray(other), numpy.asarray(one))
+
+
+@pytest.mark.filterwarnings("error")
+def test_pullbacks_in_a_batch_keep_what_they_read() -> None:
+    rows = np.arange(6.0).reshape(2, 3) + 1
+
+    def function(row: Any) -> Any:
+        _, pull = np.vjp(lambda y: y * row[0] * y, row)
+        _, push = np.linearize(lambda y: y * row, row)
+        return pull(np.ones(3))[0] + push(row)
+
+    expected = 2 * rows[:, :1] * rows + rows**2
+    numpy.testing.assert_allclose(numpy.asarray(np.vectorized_map(function, rows)), numpy.asarray(expected))
