@@ -43,6 +43,8 @@ BEYOND = _demanded(
 )
 ZERO = _demanded(ValueError, "Geometric sequence cannot include zero")
 FALLING = _demanded(ValueError, "`bins` must increase monotonically, when an array")
+UNBOUNDED = _demanded(ValueError, "autodetected range is not finite")
+TOO_MANY_BINS = _demanded(ValueError, "Too many bins for data range. Cannot create finite-sized bins.")
 NEITHER_WAY = _demanded(ValueError, "bins must be monotonically increasing or decreasing")
 NO_QUANTILES = _demanded(ValueError, "Quantiles must be in the range [0, 1]")
 NO_PERCENTILES = _demanded(ValueError, "Percentiles must be in the range [0, 100]")

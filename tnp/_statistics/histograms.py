@@ -34,6 +34,7 @@ from tnp._math.scans import diff
 from tnp._sorting.sorting import searchsorted
 from tnp._statistics.averages import mean, std
 from tnp._statistics.quantiles import percentile
+from tnp._ufunc.table import isfinite
 
 Tensor = Any
 INT64 = tensor_dtype(np.int64)
@@ -313,9 +314,13 @@ def _raveled(a: Any, weights: Any) -> tuple[ndarray, Any]:
 def _ends(array: ndarray, range: Any) -> tuple[Any, Any]:
     """Return the first and last edge: NumPy scalars of the array's dtype, or those of ``range``.
 
-    They are arrays if a gradient flows to them.
+    They are arrays if a gradient flows to them, or if their values are known only when the graph runs.
     """
     lowest, highest = range if range is not None else (array.min(), array.max()) if array.size else (0, 1)
+    if range is None and array.size and not _is_known(lowest):
+        value_checks.expect((isfinite(lowest) & isfinite(highest)).tensor, value_checks.UNBOUNDED)
+        is_point = lowest == highest
+        return where(is_point, lowest - 0.5, lowest), where(is_point, highest + 0.5, highest)
     first, last = _number(lowest), _number(highest)
     if range is not None and first > last:
         raise ValueError("max must be larger than min in range parameter.")
@@ -326,6 +331,10 @@ def _ends(array: ndarray, range: Any) -> tuple[Any, Any]:
     ):
         lowest, highest = first, last
     return (lowest - 0.5, highest + 0.5) if first == last else (lowest, highest)
+
+
+def _is_known(end: Any) -> bool:
+    return memory.is_readable(transform_levels.held(end.tensor))
 
 
 def _number(end: Any) -> Any:
@@ -364,11 +373,15 @@ def _edges(array: ndarray, bins: Any, range: Any, weights: Any) -> tuple[ndarray
         return edges, False
     else:
         raise ValueError("`bins` must be 1d, when an array")
-    dtype = np.result_type(_number(first), _number(last), array.dtype)
+    ends = [end.dtype if isinstance(end, ndarray) else end for end in (first, last)]
+    dtype = np.result_type(*ends, array.dtype)
     if dtype.kind in "iu":
         dtype = np.result_type(dtype, float)
     edges = linspace(first, last, count + 1, dtype=dtype, device=array.device)
-    if memory.is_readable(edges.tensor) and (edges[:-1] >= edges[1:]).any():
+    rises = edges[:-1] < edges[1:]
+    if not memory.is_readable(edges.tensor):
+        value_checks.expect(rises.tensor, value_checks.TOO_MANY_BINS)
+    elif not rises.all():
         raise ValueError(f"Too many bins for data range. Cannot create {count} finite-sized bins.")
     return edges, True
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tnp
-from tests.oracle import ALL, COMPLEX, FLOATS, INTEGERS, REAL, agrees, compare, sample
+from tests.oracle import ALL, COMPLEX, FLOATS, INTEGERS, REAL, agrees, assert_same, compare, sample
 
 pytestmark = pytest.mark.usefixtures("computed_by")
 
@@ -208,3 +208,37 @@ def test_whole_weights_of_any_size(xp: Any, dtype: str, bins: Any) -> Any:
     if bins == 4 and weights.itemsize == 8:  # which are added up in float64
         weights //= 2**11
     return xp.histogram(xp.asarray([0, 1, 2]), bins, weights=xp.asarray(weights))[0]
+
+
+def ends_of_the_data(xp: Any, x: Any) -> Any:
+    """Histograms between the ends of their data, which a compiled function computes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # bools are converted
+        return (
+            *xp.histogram(x),
+            *xp.histogram(x, 3, density=True),
+            *xp.histogram(x[:1], 4, weights=xp.ones(1)),
+            *xp.histogram2d(x, x[::-1], [2, 5]),
+            xp.histogram_bin_edges(x, 6),
+        )
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "int64", "float32", "float64"])
+def test_between_the_ends_of_traced_data(dtype: str) -> None:
+    values = sample(np, (40,), dtype)
+    expected = ends_of_the_data(np, values)
+    compiled = tnp.compile(lambda x: ends_of_the_data(tnp, x), backend="eager", fullgraph=True)
+    assert_same(expected, compiled(tnp.asarray(values)))
+    rows = sample(np, (3, 20), dtype)
+    mapped = tnp.vectorized_map(lambda x: ends_of_the_data(tnp, x), tnp.asarray(rows))
+    each = zip(*[ends_of_the_data(np, row) for row in rows], strict=True)
+    assert_same(tuple([np.array(parts) for parts in each]), mapped)
+
+
+@pytest.mark.parametrize("wrong", [[np.nan, 1], [1, np.inf], [1e16, 1e16 + 2]])
+def test_no_bins_between_the_ends_of_traced_data(wrong: list[float]) -> None:
+    with pytest.raises(ValueError) as numpys:
+        np.histogram(np.array(wrong))
+    with pytest.raises(ValueError) as ours:
+        tnp.compile(tnp.histogram, backend="eager", fullgraph=True)(tnp.asarray(wrong))
+    assert str(ours.value).split()[:2] == str(numpys.value).split()[:2]
