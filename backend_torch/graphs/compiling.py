@@ -33,10 +33,10 @@ from backend_torch.graphs import (
     random_inputs,
     symbolic,
 )
-from backend_torch.graphs.decompositions import TABLE
+from backend_torch.graphs.decompositions import IN_PROCESS, TABLE
 from backend_torch.graphs.graph import Graph
 from backend_torch.graphs.watching import Watch
-from backend_torch.kernels import linalg, products, sorting
+from backend_torch.kernels import indexing, linalg, products, sorting
 from backend_torch.tensors import aliasing, trace_state
 from backend_torch.tensors.aliasing import Output
 from backend_torch.torch_private import functorch, inductor, light_imports, traces, trees
@@ -663,10 +663,11 @@ class Executable:
         module = graph_copies.duplicate(graph.module, graph.results)
         has_lowered = loop_lowering.lower(module)
         with mode:
-            pure = inductor.functional(module, inputs, TABLE, self._settings or {})
+            pure = inductor.functional(module, inputs, IN_PROCESS, self._settings or {})
         loops.unroll(pure)
         products.choose(pure)
         sorting.choose(pure)
+        indexing.choose(pure)
         linalg.choose(pure)
         drawn = random_inputs.taken_out(pure)
         settings = self._settings_of(pure)

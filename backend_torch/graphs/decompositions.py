@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from backend_torch.kernels import linalg
+from backend_torch.kernels import graph_operations, linalg
 from backend_torch.random import normal, uniform
 
 Tensor = torch.Tensor
@@ -107,6 +107,7 @@ TABLE: dict[Any, Callable[..., Any]] = {
     torch.ops.tnp.uniform.default: uniform.of_key,
     torch.ops.tnp.normal.default: normal.of_key,
     linalg.DET: torch.linalg.det,
+    **graph_operations.STEPS,
     aten.logaddexp.default: logaddexp,
     aten.remainder.Tensor: remainder,
     aten.remainder.Scalar: remainder,
@@ -116,3 +117,6 @@ TABLE: dict[Any, Callable[..., Any]] = {
     **{operation: _added(operation) for operation in _SUMS},
     **{operation: _extreme(operation, places) for operation, places in _EXTREMES.items()},
 }
+
+IN_PROCESS = {operation: steps for operation, steps in TABLE.items() if operation not in graph_operations.STEPS}
+"""The decompositions of code that runs in this process, which calls the kernels of `graph_operations`."""

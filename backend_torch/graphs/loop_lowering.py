@@ -42,6 +42,7 @@ from backend_torch.graphs.loop_operations import (
     operand,
 )
 from backend_torch.graphs.loop_prelude import OPERATIONS, TORCH
+from backend_torch.kernels import indexing
 from backend_torch.tensors import aliasing, trace_state
 from backend_torch.torch_private import inductor, inductor_loops, messages, traces, trees
 from backend_torch.torch_private.inductor import Program
@@ -314,6 +315,7 @@ class _Frame:
     def run(self, arguments: Sequence[Value]) -> list[Value]:
         """Translate the graph; return the values of its results."""
         _add_in_place(self.module)
+        _write_in_order(self.module)
         nodes = _alive(self.module)
         if len(nodes) > _MOST_NODES:
             raise Unsupported("it is long")
@@ -569,6 +571,15 @@ class _Frame:
         self.before_write(view.buffer)
         if view.buffer in value.reads:
             value = self.code.as_new(value)
+        shape = tuple(torch.broadcast_shapes(*[place.shape for place in places if place is not None]))
+
+        def check(index: list[str]) -> None:  # before anything is written
+            for axis, place in enumerate(places):
+                if place is not None:
+                    text = broadcast(place, shape).at(index)
+                    self.code.line(f"op::place({text}, {view.shape[axis]}, {axis});")
+
+        self.code.loops(shape, check, ordered=True)
 
         def one(index: list[str]) -> None:
             place, new = part.at(index), value.at(index)
@@ -784,6 +795,13 @@ def _add_in_place(module: GraphModule) -> None:
         user.replace_all_uses_with(put)
         module.graph.erase_node(user)
         module.graph.erase_node(node)
+
+
+def _write_in_order(module: GraphModule) -> None:
+    """Leave out what keeps the last of repeated writes: a loop writes one element after the other."""
+    for node in module.graph.nodes:
+        if (values := indexing.in_order(node)) is not None:
+            node.update_arg(2, values)
 
 
 _SCATTERS = {aten.select_scatter.default: aten.select.int, aten.slice_scatter.default: aten.slice.Tensor}

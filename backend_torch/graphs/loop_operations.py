@@ -17,6 +17,7 @@ from backend_torch.graphs.loop_code import CTYPES, Code, Lazy, Shape, Unsupporte
 aten = torch.ops.aten
 prims = torch.ops.prims
 _MOST_PRODUCTS = 1 << 18  # multiplications in a matrix product; a library computes larger products faster
+_LARGEST_TABLE = 1 << 16
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Elementwise operations -> the name of the C++ function in the prelude. Operands are cast to the computing dtype.
@@ -735,6 +736,20 @@ class Operation:
         result.copied = True
         return cast(result, self.dtype)
 
+    def last_of_same(self) -> Value:
+        places, size = self.code.in_memory(self.args[0]), self.args[1]
+        if size > _LARGEST_TABLE:
+            raise Unsupported("a table of all places is large")
+        code, table, result = self.code, self.code.new(torch.int64, (size,)), self.code.new(torch.int64, self.shape)
+
+        def same(index: list[str]) -> str:  # a write checks its indices itself, later
+            return table.at([f"std::clamp<int64_t>({places.at(index)}, 0, {size - 1})"])
+
+        code.loops(self.shape, lambda index: code.line(f"{same(index)} = {index[0]};"), ordered=True)
+        code.loops(self.shape, lambda index: code.line(f"{result.at(index)} = {same(index)};"), ordered=True)
+        result.copied = True
+        return result
+
     # -- products -----------------------------------------------------------------------------------------------------
 
     def mm(self) -> Value:
@@ -917,6 +932,7 @@ _OTHERS: dict[Any, Callable[[Operation], Any]] = {
     aten.argmin: Operation.argmin,
     aten.cumsum: Operation.cumsum,
     aten.cumprod: Operation.cumprod,
+    torch.ops.tnp.last_of_same: Operation.last_of_same,
     aten.mm: Operation.mm,
     aten.bmm: Operation.bmm,
     aten.mv: Operation.mv,

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch.fx import GraphModule, Node
 
 from backend_torch.autodiff import transform_levels
-from backend_torch.kernels import host
+from backend_torch.kernels import graph_operations, host
 from backend_torch.kernels.value_checks import MISCOUNTED, demand
 from backend_torch.tensors import devices, memory, trace_state
 from backend_torch.tensors.dtypes import SIGNED
@@ -34,11 +35,13 @@ from backend_torch.torch_private import functorch
 from backend_torch.torch_private.functorch import is_transforming
 
 Tensor = torch.Tensor
-_gather = torch.ops.aten.index.Tensor
+aten = torch.ops.aten
+_gather = aten.index.Tensor
 
 # One thread writes fewer elements than this: torch's own threshold is 3000 (IndexKernelUtils.h).
 _ONE_THREAD = 2048
 _FEW = 64
+_SPARSE = 64  # a table of all elements is slower than sorting so many times fewer places
 
 
 class Plan(NamedTuple):
@@ -456,21 +459,82 @@ def _in_order(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor) -> tupl
     in_order = value.numel() < _ONE_THREAD and value.is_cpu
     if in_order and has_values(value) and not value.requires_grad:
         return arrays, value
-    linear = torch.zeros_like(arrays[0])
-    for array, size in zip(arrays, target.shape[: len(arrays)], strict=True):
-        linear = linear * size + from_start(array, size)
+    linear, size = torch.zeros_like(arrays[0]), math.prod(target.shape[: len(arrays)])
+    for array, length in zip(arrays, target.shape[: len(arrays)], strict=True):
+        linear = linear * length + from_start(array, length)
+    count = torch.arange(len(linear), device=linear.device)
     if in_order and len(linear) <= _FEW and not has_values(linear):  # comparing all with all is less than sorting
-        count = torch.arange(len(linear), device=linear.device)
         is_last = ~((linear[:, None] == linear) & (count[:, None] < count)).any(1)
         return arrays, _with_gradient(value, is_last)
-    ordered, order = torch.sort(linear, stable=True)
-    is_last = torch.cat([ordered[1:] != ordered[:-1], ordered.new_ones(1, dtype=torch.bool)])
+    last = _last_writes(linear, size)
+    is_last = last == count
     if has_values(is_last):
-        order = order[is_last]
-        return tuple([array[order] for array in arrays]), value[order]
-    count = torch.arange(len(order), device=order.device)
-    last = torch.where(is_last, count, len(order)).flip(0).cummin(0).values.flip(0)
-    return tuple([array[order] for array in arrays]), _with_gradient(value[order[last]], is_last)
+        return tuple([array[is_last] for array in arrays]), value[is_last]
+    return arrays, _with_gradient(value[last], is_last)
+
+
+def _last_of_same(places: Tensor, size: int) -> Tensor:
+    """Return for each place which of the equal places is the last; a place is less than ``size``."""
+    ordered, order = torch.sort(places, stable=True)
+    return order[torch.searchsorted(ordered, places, right=True) - 1]
+
+
+def _last_by_numpy(places: Tensor, size: int) -> Tensor:
+    array = host.array(places)
+    if size > _SPARSE * array.size or not 0 <= array.min(initial=0) <= array.max(initial=0) < size:
+        return _last_of_same(places, size)  # the write itself names an index that is out of bounds
+    last = np.empty(size, np.int64)
+    last[array] = np.arange(array.size)
+    return host.wrapped(last[array])
+
+
+_last_writes = graph_operations.operation(
+    "last_of_same(Tensor places, int size) -> Tensor", _last_by_numpy, _last_of_same
+)
+
+
+def in_order(node: Node) -> Node | None:
+    """Return the values that a write in a graph is given one after the other, of which it keeps the last of each place;
+    None if it is no such write.
+    """
+    if node.target not in (aten.index_put.default, aten.index_put_.default):
+        return None
+    value: Any = node.args[2]
+    if value.target is aten.where.self and value.args[2].target in (aten.detach.default, aten.alias.default):
+        if value.args[2].args[0] is value.args[1]:  # they differ in the gradient only
+            value = value.args[1]
+    is_last = value.target is aten.index.Tensor and value.args[1][0].target is torch.ops.tnp.last_of_same.default
+    return value.args[0] if is_last else None
+
+
+def _put_in_order(target: Tensor, places: list[Tensor], values: Tensor) -> None:
+    host.array(target)[tuple(map(host.array, places))] = host.array(values)
+
+
+_library = torch.library.Library("tnp", "FRAGMENT")
+_library.define("put_in_order(Tensor(a!) target, Tensor[] places, Tensor values) -> ()")
+_library.impl("put_in_order", _put_in_order, "CPU")
+torch.library.register_fake("tnp::put_in_order", lambda *_: None, lib=_library)
+
+
+def choose(module: GraphModule) -> None:
+    """Let graphs write at many places as eager code does."""
+    graph = module.graph
+    for node in graph.find_nodes(op="call_function", target=aten.index_put.default):
+        (target, places, _), values, users = node.args[:3], in_order(node), list(node.users)
+        if values is None or None in places or node.meta["val"].dtype is torch.bfloat16:
+            continue
+        is_stored = [(user.target, user.args[0]) for user in users] == [(aten.copy_.default, target)]
+        with graph.inserting_before(users[0] if is_stored else node):
+            written = target if is_stored else graph.call_function(aten.clone.default, (target,))
+            graph.call_function(torch.ops.tnp.put_in_order.default, (written, places, values))
+        if is_stored:
+            graph.erase_node(users[0])
+        else:
+            written.meta["val"] = node.meta["val"]
+            node.replace_all_uses_with(written)
+    graph.eliminate_dead_code()
+    module.recompile()
 
 
 def _with_gradient(value: Tensor, where: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from backend_torch.kernels import host
+from backend_torch.kernels import graph_operations, host
 from backend_torch.kernels.indexing import on_bits
 from backend_torch.tensors.out_of_memory import explaining
 
@@ -31,8 +31,15 @@ def packed(bits: Tensor, is_little: bool) -> Tensor:
     """Pack bools along the last axis into bytes; missing bits of the last byte are zeros."""
     if host.computes(bits):  # torch has no such function: shifts and a sum take 30 times as long
         return host.wrapped(np.packbits(host.array(bits), axis=-1, bitorder="little" if is_little else "big"))
+    return _packed(bits, is_little)
+
+
+def _packed_by_steps(bits: Tensor, is_little: bool) -> Tensor:
     octets = torch.nn.functional.pad(bits.to(torch.uint8), (0, -bits.shape[-1] % 8)).unflatten(-1, (-1, 8))
     return (octets << _shifts(bits, is_little)).sum(-1, dtype=torch.uint8)
+
+
+_packed = graph_operations.operation("packbits(Tensor bits, bool is_little) -> Tensor", packed, _packed_by_steps)
 
 
 def unpacked(octets: Tensor, is_little: bool) -> Tensor:

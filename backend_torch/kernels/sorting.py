@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch.fx import GraphModule, Node
 
-from backend_torch.kernels import host, reductions
+from backend_torch.kernels import graph_operations, host, reductions
 from backend_torch.kernels.order import has_nan, nan_class, ordered, precedes, restored, reversed_order
 from backend_torch.tensors.dtypes import SIGNED
 from backend_torch.tensors.memory import is_readable
@@ -144,20 +144,25 @@ def choose(module: GraphModule) -> None:
             continue
         if not isinstance(value.numel(), int) or value.numel() < host.FEW:
             continue
-        parts = {part.args[1]: part for part in node.users}
-        if not node.meta["val"][0].is_contiguous():
+        made_of = node.meta["val"][0]
+        axes = sorted(range(value.dim()), key=lambda axis: -made_of.stride(axis))  # as they lie in memory
+        if not made_of.permute(axes).is_contiguous():
             continue
+        parts = {part.args[1]: part for part in node.users}
         with graph.inserting_before(node):
+            lines, along = graph.call_function(aten.permute.default, (values, axes)), axes.index(dim)
             if 1 in parts:
-                order = graph.call_function(ops.order.default, (values, dim, stable))
-                made = {0: graph.call_function(aten.gather.default, (values, dim, order)), 1: order}
+                order = graph.call_function(ops.order.default, (lines, along, stable))
+                made = {0: graph.call_function(aten.gather.default, (lines, along, order)), 1: order}
             elif (places := _places_read(parts[0], dim)) is not None:
-                made = {0: graph.call_function(ops.partitioned.default, (values, dim, *places))}
+                made = {0: graph.call_function(ops.partitioned.default, (lines, along, *places))}
             else:
-                made = {0: graph.call_function(ops.sorted.default, (values, dim, stable))}
-        for place, part in parts.items():
-            made[place].meta["val"] = node.meta["val"][place]
-            part.replace_all_uses_with(made[place])
+                made = {0: graph.call_function(ops.sorted.default, (lines, along, stable))}
+            back = [axes.index(axis) for axis in range(value.dim())]
+            for place, part in parts.items():
+                result = graph.call_function(aten.permute.default, (made[place], back))
+                result.meta["val"] = node.meta["val"][place]
+                part.replace_all_uses_with(result)
     graph.eliminate_dead_code()
     module.recompile()
 
@@ -189,14 +194,24 @@ def partition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:
         result = tensor.clone()
         host.array(result).partition(np.asarray(kth, np.intp), axis=dim)
         return result
-    return sort(tensor, dim) if kth else tensor.clone()
+    return _partition(tensor, dim, list(kth)) if kth else tensor.clone()
 
 
 def argpartition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:
     """Return the indices that partition the values along ``dim``."""
     if host.computes(tensor):
         return host.wrapped(host.array(tensor).argpartition(np.asarray(kth, np.intp), axis=dim))
-    return argsort(tensor, dim) if kth else torch.ones_like(tensor, dtype=torch.int64).cumsum(dim) - 1
+    return _argpartition(tensor, dim, list(kth)) if kth else torch.ones_like(tensor, dtype=torch.int64).cumsum(dim) - 1
+
+
+_partition = graph_operations.operation(
+    "partition(Tensor values, int dim, int[] kth) -> Tensor", partition, lambda values, dim, kth: sort(values, dim)
+)
+_argpartition = graph_operations.operation(
+    "argpartition(Tensor values, int dim, int[] kth) -> Tensor",
+    argpartition,
+    lambda values, dim, kth: argsort(values, dim),
+)
 
 
 @explaining

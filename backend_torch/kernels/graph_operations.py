@@ -1,0 +1,66 @@
+"""Operations of graphs: what eager code computes by NumPy's loops is one operation in a trace, not torch's steps.
+
+Layer: owns how such an operation behaves everywhere else. Derivatives, batches, other devices and exported programs
+have the steps in torch's operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.autograd import forward_ad
+
+from backend_torch.tensors import trace_state
+from backend_torch.torch_private.functorch import is_transforming
+from backend_torch.torch_private.operators import below_autograd
+
+Tensor = torch.Tensor
+Function = Callable[..., Tensor]
+_library = torch.library.Library("tnp", "FRAGMENT")
+STEPS: dict[Any, Function] = {}
+"""Operation -> the same in torch's operations."""
+
+
+def operation(schema: str, kernel: Function, steps: Function) -> Function:
+    """Define an operation, and return the function that calls it in plain traces for the CPU, else its steps.
+
+    Parameters
+    ----------
+    schema : str
+        ``name(arguments) -> Tensor``, the first argument a tensor.
+    kernel : callable
+        Computes it on the CPU.
+    steps : callable
+        Computes it by operations of torch that need no values.
+    """
+    name = schema.partition("(")[0]
+    _library.define(schema)
+    call = getattr(torch.ops.tnp, name).default
+    STEPS[call] = steps
+
+    def recorded(*args: Any) -> Tensor:
+        tensors = [each for each in args if isinstance(each, Tensor)]
+        if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+            return steps(*args)
+        if any(forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors):
+            return steps(*args)
+        with below_autograd():
+            return call(*args)
+
+    def batched(info: Any, dims: Any, *args: Any) -> tuple[Tensor, int]:
+        return torch.vmap(steps, dims)(*args), 0
+
+    _library.impl(name, steps, "CompositeExplicitAutograd")
+    _library.impl(name, kernel, "CPU")
+    _library.impl(name, recorded, "Autograd")
+    torch.library.register_fake(f"tnp::{name}", steps, lib=_library)
+    torch.library.register_vmap(f"tnp::{name}", batched, lib=_library)
+
+    def computed(*args: Any) -> Tensor:
+        if trace_state.is_tracing() and not is_transforming() and args[0].is_cpu:
+            return call(*args)
+        return steps(*args)
+
+    return computed

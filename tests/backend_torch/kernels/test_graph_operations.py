@@ -1,0 +1,103 @@
+"""An operation of graphs gives what eager code gives, and is its steps for derivatives, batches and other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import tnp
+from backend_torch.graphs import decompositions
+from backend_torch.kernels import graph_operations
+from tests.oracle import assert_same, placed
+
+pytestmark = pytest.mark.host  # a trace for an accelerator holds the steps
+
+N = 5000
+
+
+def written(np: Any, x: Any, i: Any, v: Any) -> Any:
+    y = np.copy(x)
+    y[i] = v
+    return y
+
+
+def written_to_rows(np: Any, x: Any, i: Any, v: Any) -> Any:
+    y = np.reshape(np.copy(x), (50, 100))
+    y[i % 50, i % 100] = v
+    y[:, 3:5][i[:40] % 50] = v[:80].reshape(40, 2)
+    return y
+
+
+CALLS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
+    "last_of_same": lambda np, x, i, v: (written(np, x, i, v), written_to_rows(np, x, i, v)),
+    "partition": lambda np, x, i, v: np.partition(np.reshape(x, (50, 100)), [7, 3], 0)[7],
+    "argpartition": lambda np, x, i, v: np.take(x, np.argpartition(x, 7)[7]),
+    "packbits": lambda np, x, i, v: np.packbits(x > 0, bitorder="little"),
+}
+
+
+def drawn() -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
+    rng = numpy.random.default_rng(0)
+    return rng.normal(size=N), rng.integers(-N // 4, N // 4, N), rng.normal(size=N)
+
+
+def test_each_is_called() -> None:
+    assert {each.__name__.partition(".")[0] for each in graph_operations.STEPS} == CALLS.keys()
+    assert not graph_operations.STEPS.keys() & decompositions.IN_PROCESS.keys()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_in_a_graph(name: str) -> None:
+    arrays = drawn()
+    expected = CALLS[name](numpy, *arrays)
+    ours = [tnp.asarray(array) for array in arrays]
+    compiled = tnp.compile(lambda x, i, v: CALLS[name](tnp, x, i, v), backend="eager", fullgraph=True)
+    assert_same(expected, compiled(*ours))
+    assert f"{name}(" in str(compiled.graph(*ours))
+    steps = tnp.compile(lambda x, i, v: CALLS[name](tnp, x, i, v), backend="aot_eager", fullgraph=True)
+    assert_same(expected, steps(*ours))
+
+
+@pytest.mark.parametrize("name", ["last_of_same", "partition"])
+def test_its_derivatives_and_batches(name: str) -> None:
+    arrays = [tnp.asarray(array) for array in drawn()]
+
+    def total(x: Any, i: Any, v: Any) -> Any:
+        found = CALLS[name](tnp, x, i, v)
+        return sum([(each**2).sum() for each in (found if isinstance(found, tuple) else (found,))])
+
+    gradient = tnp.grad(total, argnums=(0, 2))
+    expected = tuple(map(numpy.asarray, gradient(*arrays)))
+    assert_same(expected, tnp.compile(gradient, backend="eager")(*arrays))
+    assert_same(expected, tnp.grad(tnp.compile(total, backend="eager"), argnums=(0, 2))(*arrays))
+    rows = [tnp.stack([array, array[::-1]]) for array in arrays]
+    mapped = tnp.vectorized_map(lambda given: total(*given), tuple(rows))
+    each = [total(*arrays).item(), total(*[array[::-1] for array in arrays]).item()]
+    assert_same(numpy.array(each), mapped, rtol=1e-12)
+
+
+@pytest.mark.parametrize("backend", [None, "inductor"])
+def test_repeated_writes_in_code(backend: str | None) -> None:
+    """The last of repeated writes stays, and an index out of bounds leaves the array as it was."""
+
+    def write(x: Any, m: Any, i: Any, v: Any) -> Any:
+        x[i] = v
+        m[i % 40, i % 30] = v
+        m.T[3][i % 40] = v.astype(m.dtype)
+        return x + 1
+
+    compiled = tnp.compile(write, backend=backend, fullgraph=True)
+    rng = numpy.random.default_rng(1)
+    arrays = numpy.zeros(900), numpy.zeros((40, 30), numpy.int16), rng.integers(-900, 900, 6000), rng.normal(size=6000)
+    ours = [placed(tnp, array) for array in arrays]
+    with numpy.errstate(invalid="ignore"):
+        assert_same(write(*arrays), compiled(*ours))
+    assert_same(tuple(arrays), tuple(ours))
+    arrays[2][17] = 900
+    wrong = tnp.asarray(arrays[2])
+    with pytest.raises(IndexError, match="index 900 is out of bounds for axis 0 with size 900"):
+        compiled(ours[0], ours[1], wrong, ours[3])
+    assert_same(arrays[:2], tuple(ours[:2]))
