@@ -1,5 +1,8 @@
 #include "core.h"
 
+#include <ATen/TensorIterator.h>
+#include <ATen/ops/from_blob.h>
+
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -17,6 +20,23 @@ const std::array<int8_t, 64> DTYPE_OF = [] {
   for (int8_t i = 0; i < DTYPES; i++) numbers[static_cast<int8_t>(SCALAR_TYPES[i])] = i;
   return numbers;
 }();
+
+void in_threads(int64_t n, c10::function_ref<void(int64_t, int64_t)> run) {
+  struct Released {
+    PyThreadState* state = PyEval_SaveThread();
+    ~Released() { PyEval_RestoreThread(state); }
+  } released;
+  // at::parallel_for is a template: compiled here, without torch's OpenMP, it is one thread. TensorIterator's threads
+  // are torch's. It is given bytes that nobody reads, whose addresses count the elements.
+  static char origin;
+  auto places = at::TensorIteratorConfig()
+                    .check_all_same_dtype(false)
+                    .set_check_mem_overlap(false)
+                    .resize_outputs(false)
+                    .add_owned_output(at::from_blob(&origin, {n}, at::kByte))
+                    .build();
+  places.for_each([&](char** data, const int64_t*, int64_t count, int64_t) { run(data[0] - &origin, count); }, LARGE);
+}
 
 bool is_dense(const at::Tensor& tensor) {
   int64_t expected = 1;

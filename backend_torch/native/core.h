@@ -3,10 +3,10 @@
 
 #include <Python.h>
 
-#include <ATen/Parallel.h>
 #include <ATen/PythonTorchFunctionTLS.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/util/FunctionRef.h>
 #include <torch/csrc/autograd/python_variable.h>
 
 #include <array>
@@ -57,17 +57,16 @@ inline char* writeable_data_of(const at::Tensor& tensor) {
   return static_cast<char*>(tensor.unsafeGetTensorImpl()->mutable_data());
 }
 
-constexpr int64_t LARGE = 32768;  // elements; for arrays of at least this many torch's kernels use several threads
+constexpr int64_t LARGE = 32768;  // elements; for arrays of more torch's kernels use several threads
+
+// Call `run(from, count)` for parts of `n` elements in torch's threads, without the GIL.
+void in_threads(int64_t n, c10::function_ref<void(int64_t, int64_t)> run);
 
 // Run a loop over many elements in several threads; `run(from, count)` computes a part.
 template <class Run>
 void in_parts(int64_t n, Run&& run) {
-  if (n < LARGE) return run(0, n);
-  struct Released {
-    PyThreadState* state = PyEval_SaveThread();
-    ~Released() { PyEval_RestoreThread(state); }
-  } released;
-  at::parallel_for(0, n, LARGE, [&](int64_t begin, int64_t end) { run(begin, end - begin); });
+  if (n <= LARGE) return run(0, n);
+  in_threads(n, run);
 }
 
 // Sets of dtypes.
