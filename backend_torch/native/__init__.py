@@ -34,8 +34,8 @@ HEADS = (
     *("zeros", "ones", "empty", "full", "arange", "eye", "array", "copy", "reshape", "transpose", "sum", "prod", "max"),
     *("min", "any", "all", "argmax", "argmin", "mean", "dot", "norm", "where", "roll", "concatenate", "like", "astype"),
     *("squeeze", "swapaxes", "at_least", "in_order", "ravel", "part", "nonzero", "numpy_of", "of_numpy", "over_numpy"),
-    *("by_numpy", "few_by_numpy", "write_by_numpy", "linspace", "vdot", "bincount", "item", "count_nonzero", "turned"),
-    *("flatten", "cumsum", "cumprod", "tolist", "std", "var", "ufunc", "draw"),
+    *("by_numpy", "few_by_numpy", "write_by_numpy", "linspace", "vdot", "bincount", "item", "count_nonzero"),
+    *("diagonal", "flatten", "cumsum", "cumprod", "tolist", "std", "var", "ufunc", "draw"),
 )
 """The functions that have a native head."""
 
@@ -58,6 +58,7 @@ def install(
     array: type,
     scalar: type,
     readonly: type,
+    strided: type,
     float64: type,
     ufunc_types: tuple[type, type],
     ufuncs: dict[str, tuple[Any, np.ufunc, Any]],
@@ -66,7 +67,7 @@ def install(
 
     Parameters
     ----------
-    array, scalar, readonly : type
+    array, scalar, readonly, strided : type
         The classes of arrays, scalars and read-only arrays, which are below `Slot`.
     float64 : type
         The class of scalars that are Python's floats to C, derived from ``scalar`` and nothing else.
@@ -80,7 +81,8 @@ def install(
         _extension.set_host(memory.__dict__, np.ndarray)
         scalar_classes = tuple([to_numpy[dtype].type if dtype in to_numpy else None for dtype in DTYPES])
         dtypes = tuple([to_numpy.get(dtype) for dtype in DTYPES])
-        _extension.install(array, scalar, readonly, float64, scalar_classes, dtypes, ufunc_types, ufuncs, _resolve)
+        classes = (array, scalar, readonly, strided, float64)
+        _extension.install(*classes, scalar_classes, dtypes, ufunc_types, ufuncs, _resolve)
 
 
 def make_floats(whether: bool) -> None:

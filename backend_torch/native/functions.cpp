@@ -10,7 +10,6 @@
 #include <ATen/ops/mv.h>
 #include <ATen/ops/mean_cpu_dispatch.h>
 #include <ATen/ops/sum_cpu_dispatch.h>
-#include <ATen/ops/view_as_real.h>
 #include <c10/util/SmallVector.h>
 #include <c10/util/accumulate.h>
 #include <torch/csrc/Device.h>
@@ -381,13 +380,38 @@ bool store_list(PyObject* list, size_t depth, const Listed& found, int8_t dtype,
   return true;
 }
 
+// Copy rows of a strided array in C order, cast to a dtype.
+void gather_rows(CopyLoop loop, char* to, int64_t width_to, const char* from, int64_t width, c10::IntArrayRef sizes,
+                 const int64_t* strides) {
+  int64_t dim = static_cast<int64_t>(sizes.size());
+  if (dim <= 1) return loop(to, from, dim == 0 ? 1 : sizes[0], 1, dim == 0 ? 1 : *strides);
+  int64_t step = c10::multiply_integers(sizes.slice(1));
+  // Elements that are neighbours along the first axis: a few columns at a time, so that each cache line is read once.
+  constexpr int64_t COLUMNS = 16;
+  if (dim == 2 && strides[0] < strides[1] && sizes[0] >= COLUMNS) {
+    for (int64_t j = 0; j < sizes[1]; j += COLUMNS)
+      for (int64_t i = 0; i < sizes[0]; i++)
+        loop(to + (i * step + j) * width_to, from + (i * strides[0] + j * strides[1]) * width,
+             std::min(COLUMNS, sizes[1] - j), 1, strides[1]);
+    return;
+  }
+  for (int64_t i = 0; i < sizes[0]; i++)
+    gather_rows(loop, to + i * step * width_to, width_to, from + i * strides[0] * width, width, sizes.slice(1), strides + 1);
+}
+
 // Copy the elements of a strided array in C order, cast to a dtype.
 void gather(char* to, int8_t into, const char* from, int8_t dtype, c10::IntArrayRef sizes, const int64_t* strides) {
   auto loop = copy_loop(dtype, into);
-  if (sizes.size() <= 1) return loop(to, from, sizes.empty() ? 1 : sizes[0], 1, sizes.empty() ? 1 : *strides);
-  int64_t step = c10::multiply_integers(sizes.slice(1)) * itemsize(into);
-  for (int64_t i = 0; i < sizes[0]; i++)
-    gather(to + i * step, into, from + i * *strides * itemsize(dtype), dtype, sizes.slice(1), strides + 1);
+  int64_t n = c10::multiply_integers(sizes), width_to = itemsize(into), width = itemsize(dtype);
+  if (n <= LARGE) return gather_rows(loop, to, width_to, from, width, sizes, strides);
+  int64_t row = n / sizes[0];
+  in_threads(n, [&](int64_t begin, int64_t count) {  // the rows that begin in this part
+    int64_t first = (begin + row - 1) / row, end = (begin + count + row - 1) / row;
+    Shape mine(sizes);
+    mine[0] = end - first;
+    if (end > first)
+      gather_rows(loop, to + first * row * width_to, width_to, from + first * strides[0] * width, width, mine, strides);
+  });
 }
 
 // Whether a copy that keeps the order of the axes in memory is in C order.
@@ -401,19 +425,22 @@ bool keeps_c_order(const at::Tensor& tensor) {
   return true;
 }
 
-// Copy an array into new memory in C order, cast to a dtype.
-PyObject* copied(const at::Tensor& tensor, int8_t from, int8_t to) {
-  auto loop = copy_loop(from, to);
-  if (loop == nullptr) return nullptr;
-  at::Tensor made = empty(tensor.sizes(), to);
+// Copy an array's elements to memory in C order, cast to a dtype.
+void copy_elements(const at::Tensor& made, const at::Tensor& tensor, int8_t from, int8_t to) {
   char* out = writeable_data_of(made);
   const char* in = data_of(tensor);
-  if (is_dense(tensor))
-    in_parts(made.numel(), [&](int64_t first, int64_t count) {
-      loop(out + first * itemsize(to), in + first * itemsize(from), count, 1, 1);
-    });
-  else
-    gather(out, to, in, from, tensor.sizes(), tensor.strides().data());
+  if (!is_dense(tensor)) return gather(out, to, in, from, tensor.sizes(), tensor.strides().data());
+  auto loop = copy_loop(from, to);
+  in_parts(made.numel(), [&](int64_t first, int64_t count) {
+    loop(out + first * itemsize(to), in + first * itemsize(from), count, 1, 1);
+  });
+}
+
+// Copy an array into new memory in C order, cast to a dtype.
+PyObject* copied(const at::Tensor& tensor, int8_t from, int8_t to) {
+  if (copy_loop(from, to) == nullptr) return nullptr;
+  at::Tensor made = empty(tensor.sizes(), to);
+  copy_elements(made, tensor, from, to);
   return wrap_array(std::move(made));
 }
 
@@ -454,7 +481,6 @@ PyObject* cast(PyObject* x, PyObject* wanted) {
   if (tensor == nullptr || tensor->numel() == 0 || !keeps_c_order(*tensor)) return nullptr;
   int8_t from = dtype_of(*tensor), to = read_dtype(wanted, from);
   if (from == NONE || from >= LOOPS || to == NONE || to >= LOOPS) return nullptr;
-  if (tensor->numel() > LARGE && !is_dense(*tensor)) return nullptr;
   if (is_truncation(from, to)) {
     at::Tensor made = truncated(*tensor, from, to);
     return made.defined() ? wrap_array(std::move(made)) : nullptr;
@@ -535,14 +561,11 @@ PyObject* array(PyObject*, PyObject* const* args, Py_ssize_t count) {
 PyObject* flatten(PyObject*, PyObject* x) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
-    if (tensor == nullptr || tensor->numel() > LARGE || tensor->numel() == 0) return nullptr;
+    if (tensor == nullptr || tensor->numel() == 0) return nullptr;
     int8_t dtype = dtype_of(*tensor);
     if (dtype == NONE || dtype >= LOOPS) return nullptr;
     at::Tensor made = empty({tensor->numel()}, dtype);
-    if (is_dense(*tensor))
-      std::memcpy(writeable_data_of(made), data_of(*tensor), tensor->nbytes());
-    else
-      gather(writeable_data_of(made), dtype, data_of(*tensor), dtype, tensor->sizes(), tensor->strides().data());
+    copy_elements(made, *tensor, dtype, dtype);
     return wrap_array(std::move(made));
   });
 }
@@ -551,7 +574,7 @@ PyObject* flatten(PyObject*, PyObject* x) {
 PyObject* copy(PyObject*, PyObject* x) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
-    if (tensor == nullptr || dtype_of(*tensor) == NONE || tensor->numel() > LARGE || tensor->numel() == 0) return nullptr;
+    if (tensor == nullptr || dtype_of(*tensor) == NONE || tensor->numel() == 0) return nullptr;
     int8_t dtype = dtype_of(*tensor);
     if (dtype < LOOPS) return copied(*tensor, dtype, dtype);
     if (!is_dense(*tensor)) return nullptr;
@@ -788,6 +811,30 @@ PyObject* at_least(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
+// diagonal(x, offset, axis, other): a view of the elements along two axes.
+PyObject* diagonal(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = count == 4 && is_quiet() && PyLong_CheckExact(args[1]) ? array_tensor(args[0]) : nullptr;
+    int64_t one, other;
+    if (tensor == nullptr || !read_axis(args[2], tensor->dim(), one) || !read_axis(args[3], tensor->dim(), other)) return nullptr;
+    int overflow;
+    int64_t offset = PyLong_AsLongLongAndOverflow(args[1], &overflow), down = std::max<int64_t>(-offset, 0);
+    if (overflow || one == other) return nullptr;
+    int64_t right = std::max<int64_t>(offset, 0), rows = tensor->sizes()[one] - down, columns = tensor->sizes()[other] - right;
+    if (rows <= 0 || columns <= 0) return nullptr;
+    Shape sizes, strides;
+    for (int64_t axis = 0; axis < tensor->dim(); axis++) {
+      if (axis == one || axis == other) continue;
+      sizes.push_back(tensor->sizes()[axis]);
+      strides.push_back(tensor->strides()[axis]);
+    }
+    sizes.push_back(std::min(rows, columns));
+    strides.push_back(tensor->strides()[one] + tensor->strides()[other]);
+    int64_t first = down * tensor->strides()[one] + right * tensor->strides()[other];
+    return wrap_view(args[0], *tensor, sizes, strides, tensor->storage_offset() + first);
+  });
+}
+
 // in_order(x, is_fortran): x itself if it is in that order, else a copy.
 PyObject* in_order(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
@@ -799,7 +846,7 @@ PyObject* in_order(PyObject*, PyObject* const* args, Py_ssize_t count) {
     int64_t lengthy = 0;  // axes longer than one; with fewer than two an array may be in both orders
     for (int64_t length : tensor->sizes()) lengthy += length != 1;
     if (lengthy < 2 && (tensor->dim() > 1 || lengthy == 0 || args[1] == Py_True)) return nullptr;
-    if (dtype == NONE || dtype >= LOOPS || tensor->numel() == 0 || tensor->numel() > LARGE) return nullptr;
+    if (dtype == NONE || dtype >= LOOPS || tensor->numel() == 0) return nullptr;
     Shape sizes(tensor->sizes()), strides(tensor->strides());
     if (is_fortran) {
       std::reverse(sizes.begin(), sizes.end());
@@ -827,7 +874,7 @@ PyObject* ravel(PyObject*, PyObject* x) {
     int64_t n = tensor->numel();
     int8_t dtype = dtype_of(*tensor);
     if (is_dense(*tensor)) return wrap_view(x, *tensor, {n}, {1}, tensor->storage_offset());
-    if (dtype == NONE || dtype >= LOOPS || n > LARGE) return nullptr;
+    if (dtype == NONE || dtype >= LOOPS) return nullptr;
     at::DimVector flat{n};
     if (at::detail::computeStride(tensor->sizes(), tensor->strides(), flat)) return nullptr;
     at::Tensor made = empty(tensor->sizes(), dtype);
@@ -852,7 +899,7 @@ PyObject* part(PyObject*, PyObject* const* args, Py_ssize_t count) {
     const at::Tensor* tensor = array_tensor(args[0]);
     if (tensor != nullptr && !tensor->is_complex() && !is_imaginary) return Py_NewRef(args[0]);
     if (tensor == nullptr || !tensor->is_complex()) return nullptr;
-    return wrap_array(at::view_as_real(*tensor).select(-1, is_imaginary));
+    return wrap_parts(args[0], *tensor, is_imaginary);
   });
 }
 
@@ -928,7 +975,7 @@ bool is_nan(T value) {
   return value != value;
 }
 
-constexpr int64_t BLOCK = 128;
+constexpr int64_t BLOCK = 128, FEWEST = 32;  // elements of a block, and with which a search by blocks is worth it
 
 // The place of the first NaN, or of the first largest or smallest element. Blocks are compared in vectors, then one block
 // is searched.
@@ -1003,7 +1050,7 @@ void reduce_elements(char* to, const T* x, int64_t n, int64_t stride, int8_t dty
     T best = x[0];
     bool is_line = false;
     if constexpr (sizeof(T) >= 4) {
-      is_line = stride == 1 && n >= BLOCK;
+      is_line = stride == 1 && n >= FEWEST;
       if (is_line) best = x[at = extreme_place<LARGEST>(x, n)];
     }
     for (int64_t i = 1; !is_line && i < n && !is_nan(best); i++) {
@@ -1193,12 +1240,24 @@ PyObject* spread_floats(const S* x, int64_t count, Fold& line, int64_t ddof) {
   });
 }
 
+// Return the tensor of an array with axes and few elements, read-only ones too: in C order, if need be a copy.
+const at::Tensor* few_in_order(PyObject* x, at::Tensor& copy) {
+  const at::Tensor* tensor = is_array(x) || is_readonly(x) ? plain_tensor(x) : nullptr;
+  if (tensor == nullptr || tensor->numel() == 0 || tensor->numel() >= LARGE || tensor->dim() == 0) return nullptr;
+  int8_t dtype = dtype_of(*tensor);
+  if (tensor->dim() == 1 || is_dense(*tensor) || dtype == NONE || dtype >= LOOPS) return tensor;
+  copy = empty(tensor->sizes(), dtype);
+  copy_elements(copy, *tensor, dtype, dtype);
+  return &copy;
+}
+
 // var(x, axis, ddof, keepdims) and std, of integers too.
 template <bool IS_ROOT>
 PyObject* spread(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
-    const at::Tensor* tensor = count == 4 && PyBool_Check(args[3]) && is_quiet() ? array_tensor(args[0]) : nullptr;
-    if (tensor == nullptr || tensor->numel() == 0 || tensor->numel() >= LARGE || tensor->dim() == 0) return nullptr;
+    at::Tensor copy;
+    const at::Tensor* tensor = count == 4 && PyBool_Check(args[3]) && is_quiet() ? few_in_order(args[0], copy) : nullptr;
+    if (tensor == nullptr) return nullptr;
     int64_t axis = 0, ddof;
     if (args[1] != Py_None && !read_axis(args[1], tensor->dim(), axis)) return nullptr;
     int overflow = 0;
@@ -1246,7 +1305,7 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
     bool is_float = bit(dtype) & FLOATS;
     constexpr int64_t FEW = 512, FEW_FLOATS = 2048;  // for more torch's vectorised kernel is worth the call
     bool is_for_kernel = IS_EXTREME && is_float && tensor->numel() > FEW_FLOATS;
-    if (IS_EXTREME && dtype == B1 && tensor->numel() > FEW) return nullptr;  // NumPy's loop is faster
+    if ((IS_PLACE || (IS_EXTREME && dtype == B1)) && tensor->numel() > FEW) return nullptr;  // NumPy's loop is faster
     bool is_inexact = bit(dtype) & (FLOATS | COMPLEX);
     bool is_exact = KIND != MEAN && !(IS_TOTAL && is_inexact);
     if (!is_for_kernel && !keeps && (is_all || dim == 1) && is_exact && is_line(*tensor, stride))
@@ -1376,10 +1435,14 @@ void choose(char* out_, const char* condition, const char* one_, const char* oth
             int64_t step_other) {
   auto* out = reinterpret_cast<T*>(out_);
   const auto *one = reinterpret_cast<const T*>(one_), *other = reinterpret_cast<const T*>(other_);
-  if (step == 1 && step_other == 1)
-    for (int64_t i = 0; i < n; i++) out[i] = condition[i] ? one[i] : other[i];
+  if (n == 0) return;
+  const T first = *one, second = *other;  // one of both may be a number
+  if (step == 0)
+    for (int64_t i = 0; i < n; i++) out[i] = condition[i] ? first : other[i];
+  else if (step_other == 0)
+    for (int64_t i = 0; i < n; i++) out[i] = condition[i] ? one[i] : second;
   else
-    for (int64_t i = 0; i < n; i++) out[i] = condition[i] ? one[i * step] : other[i * step_other];
+    for (int64_t i = 0; i < n; i++) out[i] = condition[i] ? one[i] : other[i];
 }
 
 // where(condition, x, y) of arrays of one shape; one of x and y may be a number.
@@ -1513,6 +1576,7 @@ PyMethodDef FUNCTIONS[] = {
     {"squeeze", squeeze, METH_O, nullptr},
     TNP_FAST("swapaxes", swapaxes),
     TNP_FAST("at_least", at_least),
+    TNP_FAST("diagonal", diagonal),
     TNP_FAST("in_order", in_order),
     {"ravel", ravel, METH_O, nullptr},
     TNP_FAST("part", part),

@@ -158,7 +158,7 @@ PyObject* over_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
 // strings and None stay; lists and tuples item by item. A new reference; nullptr without an exception for anything else,
 // and for no elements: NumPy may warn then.
 PyObject* argument(PyObject* x, int64_t most) {
-  if (is_array(x)) {
+  if (is_array(x) || is_readonly(x)) {  // its views come from the Python path
     const at::Tensor* tensor = plain_tensor(x);
     return tensor == nullptr || tensor->numel() > most || tensor->numel() == 0 ? nullptr : numpy_view(*tensor, x);
   }

@@ -131,6 +131,42 @@ PyObject* element_or_view(PyObject* array, const at::Tensor& tensor, int8_t dtyp
   return wrap_view(array, tensor, view.sizes, view.strides, view.offset);
 }
 
+// Make the view that slices with a negative step select: an array over NumPy's view, with torch's view of these axes
+// reversed. nullptr without an exception if the Python path has to index.
+PyObject* get_turned(PyObject* array, const at::Tensor& tensor, PyObject* key) {
+  if (PyTuple_CheckExact(key))  // NumPy's strides of new axes are other ones
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
+      if (PyTuple_GET_ITEM(key, i) == Py_None) return nullptr;
+  View view;
+  if (tensor.numel() == 0 || !parse(tensor, key, view, true) || count(view) == 0) return nullptr;
+  c10::SmallVector<int64_t, 6> strides = view.strides, turned;
+  int64_t offset = view.offset;
+  for (size_t axis = 0; axis < strides.size(); axis++) {
+    if (strides[axis] >= 0) continue;
+    offset += (view.sizes[axis] - 1) * strides[axis];
+    strides[axis] = -strides[axis];
+    turned.push_back(static_cast<int64_t>(axis));
+  }
+  if (turned.empty()) return nullptr;
+  static PyObject* names[] = {PyUnicode_InternFromString("tensor"), PyUnicode_InternFromString("dtype"),
+                              PyUnicode_InternFromString("ahead"), PyUnicode_InternFromString("host"),
+                              PyUnicode_InternFromString("turn")};
+  PyObject* ordinary = wrap_view(array, tensor, view.sizes, strides, offset);
+  PyObject* ahead = ordinary == nullptr ? nullptr : PyObject_GetAttr(ordinary, names[0]);
+  PyObject* dtype = ahead == nullptr ? nullptr : PyObject_GetAttr(ahead, names[1]);
+  PyObject* host = dtype == nullptr ? nullptr : numpy_part(tensor, ahead, view.sizes, view.strides, view.offset);
+  PyObject* axes = host == nullptr ? nullptr : PyTuple_New(static_cast<Py_ssize_t>(turned.size()));
+  for (size_t i = 0; axes != nullptr && i < turned.size(); i++)
+    PyTuple_SET_ITEM(axes, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(turned[i]));
+  PyObject* turn = axes == nullptr ? nullptr : PyTuple_Pack(2, axes, dtype);
+  PyObject* made = turn == nullptr ? nullptr : classes.strided->tp_alloc(classes.strided, 0);
+  if (made != nullptr && (PyObject_SetAttr(made, names[2], ahead) < 0 || PyObject_SetAttr(made, names[3], host) < 0 ||
+                          PyObject_SetAttr(made, names[4], turn) < 0))
+    Py_CLEAR(made);
+  for (PyObject* each : {ordinary, ahead, dtype, host, axes, turn}) Py_XDECREF(each);
+  return made;
+}
+
 }  // namespace
 
 PyObject* get_item(PyObject* array, PyObject* key) {
@@ -141,48 +177,9 @@ PyObject* get_item(PyObject* array, PyObject* key) {
   if (dtype == NONE) return nullptr;
   if (has_index_array(key)) return get_picked(array, *tensor, key);
   View view;
-  if (!parse(*tensor, key, view) || (is_readonly(array) && !view.is_element)) return nullptr;
+  if (!parse(*tensor, key, view)) return is_array(array) ? get_turned(array, *tensor, key) : nullptr;
+  if (is_readonly(array) && !view.is_element) return nullptr;
   return element_or_view(array, *tensor, dtype, view, view.is_element);
-}
-
-// turned(x, key): the view that slices with a negative step select: NumPy's, torch's with these axes reversed, and the
-// numbers of the axes.
-PyObject* turned(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  return guarded(
-      [&]() -> PyObject* {
-        const at::Tensor* tensor = count == 2 && is_quiet() && is_array(args[0]) ? plain_tensor(args[0]) : nullptr;
-        View view;
-        if (count == 2 && PyTuple_CheckExact(args[1]))  // NumPy's strides of new axes are other ones
-          for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1]); i++)
-            if (PyTuple_GET_ITEM(args[1], i) == Py_None) return nullptr;
-        if (tensor == nullptr || tensor->numel() == 0 || !parse(*tensor, args[1], view, true)) return nullptr;
-        c10::SmallVector<int64_t, 6> strides = view.strides;
-        int64_t offset = view.offset;
-        PyObject* axes = PyList_New(0);
-        for (size_t axis = 0; axes != nullptr && axis < strides.size(); axis++) {
-          if (view.sizes[axis] == 0) Py_CLEAR(axes);
-          if (axes == nullptr || strides[axis] >= 0) continue;
-          offset += (view.sizes[axis] - 1) * strides[axis];
-          strides[axis] = -strides[axis];
-          PyObject* number = PyLong_FromSize_t(axis);
-          if (number == nullptr || PyList_Append(axes, number) < 0) Py_CLEAR(axes);
-          Py_XDECREF(number);
-        }
-        PyObject *host = nullptr, *ahead = nullptr, *result = nullptr;
-        if (axes != nullptr && PyList_GET_SIZE(axes) > 0) {
-          PyObject* made = wrap_view(args[0], *tensor, view.sizes, strides, offset);
-          ahead = made == nullptr ? nullptr : PyObject_GetAttrString(made, "tensor");
-          Py_XDECREF(made);
-          host = ahead == nullptr ? nullptr : numpy_part(*tensor, ahead, view.sizes, view.strides, view.offset);
-          Py_SETREF(axes, PyList_AsTuple(axes));
-          if (host != nullptr && axes != nullptr) result = PyTuple_Pack(3, host, ahead, axes);
-        }
-        Py_XDECREF(host);
-        Py_XDECREF(ahead);
-        Py_XDECREF(axes);
-        return result;
-      },
-      [] { return Py_NewRef(Py_None); });
 }
 
 PyObject* get_row(PyObject* array, int64_t index) {
@@ -260,7 +257,5 @@ bool set_item(PyObject* array, PyObject* key, PyObject* value) {
   impl->bump_version();
   return true;
 }
-
-PyMethodDef INDEXING_FUNCTIONS[] = {TNP_FAST("turned", turned), {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace tnp

@@ -8,8 +8,6 @@ namespace tnp {
 // A new reference; nullptr without an exception if the Python path has to index.
 PyObject* get_item(PyObject* array, PyObject* key);
 
-extern PyMethodDef INDEXING_FUNCTIONS[];  // ends with an empty row
-
 // Return whether the value was written.
 bool set_item(PyObject* array, PyObject* key, PyObject* value);
 

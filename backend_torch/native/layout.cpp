@@ -3,11 +3,14 @@
 #include <structmember.h>
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/view_as_real.h>
 #include <c10/core/AutogradState.h>
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/autograd/VariableTypeUtils.h>
 
 #include <cstring>
+#include <memory>
+#include <vector>
 
 namespace tnp {
 
@@ -73,6 +76,21 @@ at::Tensor taken(c10::TensorImpl*& impl) {
   return at::Tensor(c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>::reclaim(std::exchange(impl, nullptr)));
 }
 
+// How a view of the parts of complex numbers lies in its base, for autograd: as strides of the base's dtype it does not.
+struct Parts : torch::autograd::ViewFunc {
+  std::vector<int64_t> sizes, strides;
+  int64_t offset;  // from the base's first element
+  Parts(const at::Tensor& view, const at::Tensor& base)
+      : sizes(view.sizes().vec()), strides(view.strides().vec()), offset(view.storage_offset() - 2 * base.storage_offset()) {}
+  at::Tensor operator()(const at::Tensor& base) const override {
+    return at::view_as_real(base).as_strided(sizes, strides, offset + 2 * base.storage_offset());
+  }
+  std::unique_ptr<ViewFunc> clone_and_set(std::optional<std::vector<c10::SymInt>>,
+                                          std::optional<std::vector<at::Tensor>>) const override {
+    return std::make_unique<Parts>(*this);
+  }
+};
+
 // Make the torch.Tensor that Python asks for; false with an exception set.
 bool show(Held* it) {
   at::Tensor tensor;
@@ -84,8 +102,10 @@ bool show(Held* it) {
     tensor = as_tensor(it->impl);
     if (it->base != nullptr) {
       // Like torch's own views (`as_view` in VariableTypeUtils.h), only later.
+      const at::Tensor& base = as_tensor(it->base);
+      auto place = tensor.dtype() == base.dtype() ? nullptr : std::make_unique<Parts>(tensor, base);
       tensor = torch::autograd::make_variable_differentiable_view(
-          tensor, torch::autograd::ViewInfo(as_tensor(it->base), nullptr, nullptr), std::nullopt, true,
+          tensor, torch::autograd::ViewInfo(base, std::move(place), nullptr), std::nullopt, true,
           it->is_without_grad ? CreationMeta::NO_GRAD_MODE : CreationMeta::DEFAULT);
       torch::autograd::impl::get_view_autograd_meta(tensor)->set_attr_version(it->version);
       drop(it->base);
@@ -182,10 +202,12 @@ PyTypeObject* make_slot_type() {
   return classes.slot;
 }
 
-bool install_layout(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* readonly, PyTypeObject* float64) {
+bool install_layout(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* readonly, PyTypeObject* strided,
+                    PyTypeObject* float64) {
   classes.array = array;
   classes.scalar = scalar;
   classes.readonly = readonly;
+  classes.strided = strided;
   classes.float64 = float64;
   for (PyTypeObject* type : {array, scalar, float64}) type->tp_dealloc = deallocate;
   // Set the bases here: a class statement refuses them, because it can't know that Held begins like a float.
@@ -253,14 +275,17 @@ PyObject* wrap(at::Tensor&& tensor) {
   return wrap_scalar(data_of(tensor), dtype_of(tensor.unsafeGetTensorImpl()));
 }
 
-PyObject* wrap_view(PyObject* array, const at::Tensor& tensor, c10::IntArrayRef sizes, c10::IntArrayRef strides,
-                    int64_t offset) {
+namespace {
+
+PyObject* wrap_view_of(PyObject* array, const at::Tensor& tensor, c10::IntArrayRef sizes, c10::IntArrayRef strides,
+                       int64_t offset, caffe2::TypeMeta dtype) {
   if (c10::AutogradState::get_tls_state().get_view_replay_enabled()) return nullptr;
   Held* source = held(array);
   auto* impl = tensor.unsafeGetTensorImpl();
   bool is_without_grad = !at::GradMode::is_enabled();
-  at::Tensor made = view(tensor, sizes, strides, offset);
+  at::Tensor made = view(tensor, sizes, strides, offset, dtype);
   if (impl->autograd_meta() != nullptr) {  // autograd may know it as a view; then this is a view of its base
+    if (dtype != impl->dtype()) return nullptr;
     auto mode = is_without_grad ? CreationMeta::NO_GRAD_MODE : CreationMeta::DEFAULT;
     return wrap_array(torch::autograd::as_view(tensor, made, true, true, nullptr, nullptr, mode));
   }
@@ -273,6 +298,20 @@ PyObject* wrap_view(PyObject* array, const at::Tensor& tensor, c10::IntArrayRef 
   held(result)->version = base->version_counter().current_version();
   held(result)->is_without_grad = is_without_grad || (source->base != nullptr && source->is_without_grad);
   return result;
+}
+
+}  // namespace
+
+PyObject* wrap_view(PyObject* array, const at::Tensor& tensor, c10::IntArrayRef sizes, c10::IntArrayRef strides,
+                    int64_t offset) {
+  return wrap_view_of(array, tensor, sizes, strides, offset, tensor.dtype());
+}
+
+PyObject* wrap_parts(PyObject* array, const at::Tensor& tensor, bool is_imaginary) {
+  c10::SmallVector<int64_t, 6> strides(tensor.strides());
+  for (int64_t& stride : strides) stride *= 2;
+  auto dtype = c10::scalarTypeToTypeMeta(c10::toRealValueType(tensor.scalar_type()));
+  return wrap_view_of(array, tensor, tensor.sizes(), strides, 2 * tensor.storage_offset() + is_imaginary, dtype);
 }
 
 PyObject* find_holder(const at::Tensor& tensor, PyTypeObject* type) {

@@ -28,6 +28,7 @@ struct Classes {
   PyTypeObject* array = nullptr;
   PyTypeObject* scalar = nullptr;
   PyTypeObject* readonly = nullptr;
+  PyTypeObject* strided = nullptr;  // arrays with negative strides, over NumPy's views
   PyTypeObject* float64 = nullptr;  // a subclass of scalar and, for C code, of Python's float
   bool has_floats = false;          // whether new float64 scalars have that class
 };
@@ -36,7 +37,8 @@ extern Classes classes;
 PyTypeObject* make_slot_type();
 
 // Give the classes their own deallocator, which keeps some objects for reuse.
-bool install_layout(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* readonly, PyTypeObject* float64);
+bool install_layout(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* readonly, PyTypeObject* strided,
+                    PyTypeObject* float64);
 
 // Let a scalar's `__class__` be NumPy's scalar class of its dtype.
 bool install_scalar_classes(PyObject* numpys);
@@ -69,6 +71,9 @@ PyObject* wrap_scalar(const char* value, int8_t dtype);
 // Make a view of an array's tensor, which passed the guard; nullptr without an exception if torch has to make it.
 PyObject* wrap_view(PyObject* array, const at::Tensor& tensor, c10::IntArrayRef sizes, c10::IntArrayRef strides,
                     int64_t offset);
+
+// Make a view of the real or the imaginary parts of a complex array; as `wrap_view`.
+PyObject* wrap_parts(PyObject* array, const at::Tensor& tensor, bool is_imaginary);
 
 // Search all arrays for the one that holds a tensor; nullptr without an exception if none does.
 PyObject* find_holder(const at::Tensor& tensor, PyTypeObject* type);

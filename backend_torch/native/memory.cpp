@@ -68,15 +68,16 @@ bool keep(c10::TensorImpl* impl) {
   return true;
 }
 
-at::Tensor view(const at::Tensor& of, c10::IntArrayRef sizes, c10::IntArrayRef strides, int64_t offset) {
+at::Tensor view(const at::Tensor& of, c10::IntArrayRef sizes, c10::IntArrayRef strides, int64_t offset,
+                caffe2::TypeMeta dtype) {
   auto* source = of.unsafeGetTensorImpl();
   c10::TensorImpl* impl = views.take();
   if (impl == nullptr)
     impl = c10::make_intrusive<c10::TensorImpl>(
-               c10::TensorImpl::VIEW, c10::Storage(source->storage()), source->key_set(), source->dtype())
+               c10::TensorImpl::VIEW, c10::Storage(source->storage()), source->key_set(), dtype)
                .release();
   else
-    impl->set_storage_and_dtype(c10::Storage(source->storage()), source->dtype());
+    impl->set_storage_and_dtype(c10::Storage(source->storage()), dtype);
   impl->set_sizes_and_strides(sizes, strides, offset);
   return owned(impl);
 }

@@ -27,8 +27,9 @@ struct FreeList {
 // Make a tensor with new memory, in C order.
 at::Tensor empty(c10::IntArrayRef sizes, int8_t dtype);
 
-// Make a tensor over the memory of another, with its own version counter.
-at::Tensor view(const at::Tensor& of, c10::IntArrayRef sizes, c10::IntArrayRef strides, int64_t offset);
+// Make a tensor over the memory of another, with its own version counter. Strides and offset count elements of the dtype.
+at::Tensor view(const at::Tensor& of, c10::IntArrayRef sizes, c10::IntArrayRef strides, int64_t offset,
+                caffe2::TypeMeta dtype);
 
 // Keep a tensor for reuse and take its reference; return whether it was kept. This reference must be the only one.
 bool keep(c10::TensorImpl* impl);

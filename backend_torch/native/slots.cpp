@@ -635,7 +635,8 @@ bool install_attributes(PyTypeObject* array, PyTypeObject* scalar, PyObject* dty
   return put_attribute<DTYPE>(scalar) && put_attributes(array, std::make_integer_sequence<int, std::size(ATTRIBUTES)>());
 }
 
-bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* readonly, PyTypeObject* float64) {
+bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* readonly, PyTypeObject* strided,
+                   PyTypeObject* float64) {
   PyTypeObject* types[] = {array, scalar, readonly, float64};  // float64 is a scalar class too
   if (!PyType_IsSubtype(array, classes.slot) || !PyType_IsSubtype(scalar, array) || !PyType_IsSubtype(readonly, array) ||
       !PyType_IsSubtype(float64, scalar)) {
@@ -681,7 +682,7 @@ bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* read
   iterating = method_of(array, "__iter__");
   if (PyErr_Occurred()) return false;
 
-  if (!install_layout(array, scalar, readonly, float64)) return false;
+  if (!install_layout(array, scalar, readonly, strided, float64)) return false;
   for (PyTypeObject* type : types) {
     put_binary(type, std::make_integer_sequence<int, BINARIES - 1>());
     type->tp_as_number->nb_power = power;

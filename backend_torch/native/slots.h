@@ -6,7 +6,8 @@
 namespace tnp {
 
 // Put the slots into the classes; false with an exception set.
-bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* readonly, PyTypeObject* float64);
+bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* readonly, PyTypeObject* strided,
+                   PyTypeObject* float64);
 bool install_attributes(PyTypeObject* array, PyTypeObject* scalar, PyObject* dtypes);
 bool install_calls(PyTypeObject* unary, PyTypeObject* binary);
 

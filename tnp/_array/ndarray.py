@@ -36,7 +36,6 @@ from tnp._core.host_fallback import refused
 from tnp._core.indexing import get_item, set_item
 from tnp._core.numpy_version import NUMPY, deprecated
 from tnp._core.readonly_views import view_like
-from tnp._core.strided_views import turned
 from tnp._creation.filled import empty
 from tnp._manipulation.rearranging import matrix_transpose, transpose
 from tnp._manipulation.shape import reshape
@@ -441,8 +440,7 @@ class ndarray(Methods):
         return object.__sizeof__(self) + (self.nbytes if self.tensor._base is None else 0)
 
     def __getitem__(self, key: Any) -> ndarray:
-        found = turned(self, key)
-        return get_item(self, key) if found is None else found
+        return get_item(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         set_item(self, key, value)

@@ -38,6 +38,12 @@ def readonly_array(tensor: Tensor, source: Any) -> ndarray:
     return made
 
 
+def as_readonly(view: ndarray) -> ndarray:
+    """Turn a new array into a read-only one."""
+    view.__class__ = readonly
+    return view
+
+
 def set_writeable(x: ndarray, value: Any) -> None:
     """``x.flags.writeable = value``.
 

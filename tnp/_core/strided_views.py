@@ -44,16 +44,6 @@ def over(host: np.ndarray, origin: Tensor) -> ndarray:
     return made
 
 
-def turned(array: ndarray, key: Any) -> ndarray | None:
-    """Return the view that a basic key with a negative step selects, if the native core can make it."""
-    if (found := heads.turned(array, key)) is None:
-        return None
-    made: strided = _new(strided)
-    made.host, made.ahead, axes = found
-    made.turn = axes, made.ahead.dtype
-    return made
-
-
 def made_of(x: strided, host: np.ndarray) -> ndarray:
     """Return the result of a NumPy method on the array's view as an array: over the same memory, or a copy."""
     return over(host, x.ahead) if np.may_share_memory(host, x.host) else wrap_array(memory.from_numpy(host))

@@ -12,12 +12,12 @@ import numpy as np
 
 from backend_torch.native import heads
 from backend_torch.tensors import devices, interop, memory
-from tnp._core.base import ndarray, readonly, strided, wrap_array
+from tnp._core.base import ndarray, strided, wrap_array
 from tnp._core.convert import asarray, check_like, tensor_of
 from tnp._core.derived_classes import kept
 from tnp._core.dtypes import native, numpy_dtype, tensor_dtype
 from tnp._core.errors import call
-from tnp._core.readonly_views import view_of
+from tnp._core.readonly_views import as_readonly, view_of
 from tnp._ufunc.table import isfinite
 
 _FLAGS = {
@@ -372,8 +372,7 @@ def frombuffer(
     if (made := heads.of_numpy(array)) is None:
         return asarray(array)
     if not array.flags.writeable:
-        made.__class__ = readonly
-        memory.with_source(made.tensor, array)
+        memory.with_source(as_readonly(made).tensor, array)
     return made
 
 

@@ -23,7 +23,7 @@ from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import int_of, long_of, normalize_axis, too_big
 from tnp._core.index_arguments import writeable_tensor
 from tnp._core.numpy_version import NUMPY, deprecated
-from tnp._core.readonly_views import readonly_array
+from tnp._core.readonly_views import as_readonly, readonly_array
 from tnp._core.strided_views import put_back
 from tnp._creation.ranges import arange
 from tnp._indexing.selection import where
@@ -68,6 +68,8 @@ def diag(v: Any, k: int = 0) -> ndarray:
            [0, 0, 2],
            [0, 0, 0]])
     """
+    if (view := heads.diagonal(v, k, 0, 1)) is not None and view.ndim == 1:
+        return as_readonly(view)
     tensor = tensor_of(v)
     if tensor.dim() == 1:
         return wrap_array(selection.diagonal_matrix(tensor, operator.index(k)))
@@ -138,6 +140,8 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray
     >>> np.diagonal([[0, 1], [2, 3]])
     array([0, 3])
     """
+    if (view := heads.diagonal(a, offset, axis1, axis2)) is not None:
+        return as_readonly(view)
     for number in (offset, axis1, axis2):
         operator.index(number)  # of two errors NumPy raises this one
     tensor = tensor_of(a)

@@ -18,7 +18,7 @@ from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import asarray, home_of, tensor_of
 from tnp._core.dtypes import DtypeError
 from tnp._core.errors import explain, warn
-from tnp._creation.filled import zeros_like
+from tnp._creation.filled import ones_like, zeros_like
 from tnp._math.mathematics import INEXACT, imag
 from tnp._ufunc import table as ufuncs
 
@@ -315,6 +315,8 @@ def isreal(x: Any) -> ndarray:
     >>> np.isreal(np.asarray([1 + 1j, 2]))
     array([False,  True])
     """
+    if type(x) is ndarray and x.dtype.kind != "c":
+        return ones_like(x, bool, "C")[()]
     return imag(x) == 0
 
 

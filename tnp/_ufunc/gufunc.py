@@ -5,6 +5,7 @@ Layer: owns what they add to the calling convention: core dimensions, ``axes``, 
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from numbers import Number
@@ -15,6 +16,7 @@ from numpy.exceptions import AxisError
 
 from backend_torch.kernels.indexing import without_leading_ones
 from backend_torch.kernels.kernel import Kernel
+from backend_torch.native import heads
 from tnp._core.base import ndarray, scalar
 from tnp._core.dtype_table import PLAIN
 from tnp._core.dtypes import DtypeError
@@ -52,6 +54,9 @@ class GeneralizedUfunc(Ufunc):
         self.__name__ = self.__qualname__ = name
         self.__doc__ = documentation
         self.__signature__ = _call_signature(self._computed)
+        # Small operands: as the operator `@`, or by NumPy's function of this name, if its version has it.
+        named = getattr(np, name, None)
+        self._small = heads.dot if named is np.matmul else functools.partial(heads.by_numpy, named)
         self._signature = signature
         self._cores = [
             tuple(core.split(",")) if core else () for core in signature[1:-1].replace(")->(", "),(").split("),(")
@@ -68,6 +73,8 @@ class GeneralizedUfunc(Ufunc):
     def __call__(self, x1: Any, x2: Any, /, out: Any = None, **options: Any) -> ndarray:
         """Apply the ufunc to each pair of core operands; the options are those of ``numpy.ufunc`` but for ``where``."""
         if out is None and not options and type(x1) in PLAIN:
+            if (found := self._small(x1, x2)) is not None:
+                return found
             result = self.operator(x1, x2)
             if result is not NotImplemented:
                 return result

@@ -1717,6 +1717,7 @@ def test_an_empty_operand_without_memory() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8", "bool"])
 def test_small_sums_have_numpys_bits(dtype: str) -> None:
     """Sums add in NumPy's order, so that programs print the same last digits."""
+
     def sums(xp: Any) -> Any:
         found = []
         for shape in [(5,), (100,), (1000,), (7, 300), (300, 7), (4, 9, 5), (40, 2)]:
@@ -1840,3 +1841,46 @@ def test_one_value_fills_what_is_strided() -> None:
         return filled
 
     compare(results)
+
+
+@pytest.mark.parametrize("shape", [(300, 200), (20, 60, 50)])
+def test_copies_of_large_transposed_arrays(shape: tuple[int, ...]) -> None:
+    def results(xp: Any) -> list[Any]:
+        x = xp.arange(float(numpy.prod(shape))).reshape(shape)
+        found = []
+        for axes in itertools.permutations(range(len(shape))):
+            y = x.transpose(axes)
+            found += [xp.ascontiguousarray(y), y.copy(), y.ravel(), xp.asfortranarray(y), y[::2, 1:].astype(xp.float32)]
+        return found
+
+    compare(results)
+
+
+@pytest.mark.parametrize("size", [32_768, 32_769, 150_001])
+def test_many_elements_in_parts(size: int) -> None:
+    def results(xp: Any) -> list[Any]:
+        x = xp.arange(size) % 97
+        filled = xp.zeros(size)
+        filled[:] = 2.5
+        return [x + 1, -x, x * x, 1.0 / (x + 1.0), x.astype(xp.float32), xp.full(size, 7), filled]
+
+    compare(results)
+
+
+def test_a_gradient_reaches_the_parts_of_complex_arrays() -> None:
+    z = tnp.zeros((3, 2), dtype=complex)[1:]
+    x = torch.ones(2, requires_grad=True)
+    part = z.imag[1]  # two views, of which autograd does not know yet
+    part.tensor.copy_(x)
+    (torch.view_as_real(z.tensor)[..., 1].sum() * 3).backward()
+    assert numpy.asarray(z.tensor.detach()).tolist() == [[0, 0], [1j, 1j]]
+    assert x.grad is not None and x.grad.tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("size", [3, 100, 2000])
+def test_read_only_operands_of_reductions(size: int) -> None:
+    def results(xp: Any) -> list[Any]:
+        wide = xp.broadcast_to(xp.arange(3.0)[:, None], (3, size))
+        return [wide.std(0), xp.var(wide, axis=1), wide.argmax(1), wide.argmin(0), xp.argmax(wide)]
+
+    compare(results, rtol=1e-12)
