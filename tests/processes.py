@@ -1,8 +1,10 @@
 """Programs of tests in processes of their own that have tnp already: a fork, not a start.
 
 ``import tnp`` takes a second or two of processor time, and the tests run many programs. One process imports NumPy,
-torch and tnp, or what ``after`` names, and does nothing else; each program runs in a fork of it, and ends as Python
-ends. A test that is about the start, the imports, or what they read from the environment starts Python itself.
+torch and tnp, or what ``after`` names, and does nothing else; each program runs in a fork of it. At its end threads
+are waited for and what `atexit` has runs, but the modules stay, for torch takes a third of a second to tear down;
+``torn_down`` does that, too. A test that is about the start, the imports, or what they read from the environment
+starts Python itself.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import types
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -33,12 +36,20 @@ LIMIT = 280  # seconds that no program comes near
 class Process:
     """As ``subprocess.Popen``: Python with these arguments, in a folder, with more variables in its environment."""
 
-    def __init__(self, *arguments: str | Path, cwd: str | Path = ROOT, after: str = TNP, **environment: str) -> None:
+    def __init__(
+        self,
+        *arguments: str | Path,
+        cwd: str | Path = ROOT,
+        after: str = TNP,
+        torn_down: bool = False,
+        **environment: str,
+    ) -> None:
         assert not environment.keys() & READ_AT_IMPORT, "the imports have read these variables"
         self.returncode: int | None = None
         self._pipes, ends = zip(*[os.pipe() for _ in range(3)], strict=True)
         read = {name: ENVIRONMENT[name] for name in READ_AT_IMPORT & ENVIRONMENT.keys()}
-        request = json.dumps([[*map(str, arguments)], str(cwd), {**os.environ, **environment, **read}]).encode()
+        variables = {**os.environ, **environment, **read}
+        request = json.dumps([[*map(str, arguments)], str(cwd), variables, torn_down]).encode()
         socket.send_fds(_parent(after), [len(request).to_bytes(4, "big")], ends)
         _parent(after).sendall(request)
         for end in ends:
@@ -99,7 +110,22 @@ def _serve(requests: int) -> None:
         os._exit(0)
     os.close(ended)
     signal.alarm(LIMIT)
-    _execute(*request)
+    arguments, folder, environment, torn_down = request
+    code: object = 0
+    try:
+        _execute(arguments, folder, environment)
+    except SystemExit as stop:
+        code = stop.code
+    if torn_down:
+        sys.exit(code)
+    if not isinstance(code, (int, types.NoneType)):
+        print(code, file=sys.stderr)
+        code = 1
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit((code or 0) & 255)
 
 
 def _execute(arguments: list[str], folder: str, environment: dict[str, str]) -> None:

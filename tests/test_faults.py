@@ -32,7 +32,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="limits and signals o
 
 def child(source: str) -> str:
     """Run a script in a process of its own, which must succeed; return what it prints."""
-    done = processes.run("-c", textwrap.dedent(source))
+    done = processes.run("-c", textwrap.dedent(source), torn_down=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

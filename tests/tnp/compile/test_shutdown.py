@@ -42,7 +42,7 @@ atexit.register(compiled, np.ones(2) + 1)
 
 def ended(program: str, times: int) -> list[tuple[str, str, int]]:
     """What each of some processes at once prints, what it complains of, and how it ends."""
-    started = [processes.Process("-c", program) for _ in range(times)]
+    started = [processes.Process("-c", program, torn_down=True) for _ in range(times)]
     return [(*process.communicate(), process.returncode) for process in started]
 
 
