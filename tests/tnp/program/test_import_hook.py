@@ -33,9 +33,9 @@ def started(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True)
 
 
-def same(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def same(folder: Path, *arguments: str, start: Any = run) -> subprocess.CompletedProcess[str]:
     """What ``python -m tnp`` and Python alone give: output, errors and exit status."""
-    ours, theirs = started(folder, "-m", "tnp", *arguments), started(folder, *arguments)
+    ours, theirs = start(folder, *arguments), started(folder, *arguments)
     assert (ours.stdout, ours.stderr, ours.returncode) == (theirs.stdout, theirs.stderr, theirs.returncode)
     return ours
 
@@ -109,7 +109,8 @@ def test_the_programs_surroundings(tmp_path: Path) -> None:
         "print(sys.argv, __name__, __file__, sys.path[0], __spec__, __package__, sys.modules['__main__'].np is np)\n"
         "print(sys.argv[0], os.path.basename(sys.executable), __doc__)\nsys.exit(int(sys.argv[1]))"
     )
-    assert same(tmp_path, "main.py", "3", "--report", "-m").returncode == 3
+    start = functools.partial(started, tmp_path, "-m", "tnp")
+    assert same(tmp_path, "main.py", "3", "--report", "-m", start=lambda _, *words: start(*words)).returncode == 3
     assert same(tmp_path, str(tmp_path / "main.py"), "0").returncode == 0
 
 
