@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import re
 
-import pytest
-
 from tests import processes
 
 # What has been patched of torch at one time or another: where the code of each comes from.
@@ -110,19 +108,31 @@ assert fake_tensor_tls.allow_non_fake_inputs_override is None
 """
 
 
+NEXT = "\nprint('next')\n"
+
+
 @functools.cache
-def run(code: str) -> list[str]:
-    """Return what a new process prints of a program, which is run once."""
-    done = processes.run("-c", "import warnings; warnings.simplefilter('ignore')\n" + code, after="import torch")
+def run(*parts: str) -> list[list[str]]:
+    """Return what a new process prints after each part of a program, which is run once."""
+    code = "import warnings; warnings.simplefilter('ignore')\n" + NEXT.join(parts)
+    done = processes.run("-c", code, after="import torch")
     assert done.returncode == 0, done.stderr
-    return re.sub(r"0x\w+", "", done.stdout).splitlines()
+    return [part.splitlines() for part in re.sub(r"0x\w+", "", done.stdout).split("next\n")]
 
 
-@pytest.mark.parametrize("before", [COMPILES, MET, MET + COMPILES], ids=["compiled", "met", "both"])
-def test_torch_is_as_it_was_after_tnp_compiled(before: str) -> None:
-    assert run(before + ATTRIBUTES) == run(ATTRIBUTES)
+def torchs() -> list[list[str]]:
+    """What is printed where tnp is not imported."""
+    return run(ATTRIBUTES, THEIRS)
 
 
-@pytest.mark.parametrize("before", ["import tnp", MET], ids=["imported", "met"])
-def test_torch_compile_of_others_classes_is_the_same(before: str) -> None:
-    assert run(before + "\n" + THEIRS) == run(THEIRS)
+def test_torch_is_as_it_was_after_tnp_compiled() -> None:
+    assert run(COMPILES + ATTRIBUTES) == torchs()[:1]
+
+
+def test_torch_is_as_it_was_after_tnp_met_it() -> None:
+    """Before torch's compilers are imported, and after that with a compiled function."""
+    assert run(MET + ATTRIBUTES, COMPILES + ATTRIBUTES, THEIRS) == [torchs()[0], *torchs()]
+
+
+def test_torch_compile_of_others_classes_is_the_same() -> None:
+    assert run("import tnp\n" + THEIRS) == torchs()[1:]
