@@ -142,6 +142,12 @@ def scanned(scan: Scan, step: Step, carry: Sequence[Tensor], xs: Sequence[Tensor
             module, outer = compiling.subgraph(flat, [*map(compiling.in_c_order, examples[:count]), *slices])
         except Exception:  # a step that is no graph of its own, as one that writes to what is around it
             return None
+    if module.meta["rules"]:
+        trace_state.warn(
+            f"the {length} steps of a loop are unrolled, each traced and compiled: a loop whose derivative is taken "
+            f"can't hold a function with a custom_gradient or custom_jvp, as {module.meta['rules'][0]} calls. "
+            "Let torch differentiate the function in loops, or take fewer steps"
+        )
     if loops.has_control_flow(module) or module.meta["rules"]:
         return None
     around = mode.outside(outer)

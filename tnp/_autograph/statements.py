@@ -10,7 +10,6 @@ import functools
 import sys
 import threading
 import types
-import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -594,11 +593,7 @@ def _try_staged(source: Any, start: int, stop: int, test: Block | None, body: Bl
         around.restored()
         if stop - start >= _MANY_STEPS and not isinstance(error, _Short):
             reason = str(error) or type(error).__name__
-            warnings.warn(
-                f"the {stop - start} steps of a loop are unrolled, each traced and compiled: {reason}",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+            trace_state.warn(f"the {stop - start} steps of a loop are unrolled, each traced and compiled: {reason}")
         return False
     return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -257,8 +258,21 @@ def test_derivatives_of_ones_own_in_loops_and_branches() -> None:
     def chosen(x: Any) -> Any:
         return np.cond(x > 0, squared, lambda x: x, x)
 
+    def repeated(x: Any) -> Any:
+        y = x * 0
+        for _ in range(130):
+            y = 0 * y + squared(x)
+        return y
+
     for derivative in (np.grad, lambda f: lambda x: np.vjp(f, x)[1](np.ones(()))[0]):
-        assert np.compile(derivative(looped), backend="eager")(x) == 100
+        text = r"the 20 steps of a loop are unrolled, .* as .*test_of_compiled\.py:\d+ calls"
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            assert np.compile(derivative(looped), backend="eager")(x) == 100
+        assert [each.filename for each in caught if re.search(text, str(each.message))] == [__file__]
+    with pytest.warns(RuntimeWarning, match="the 130 steps of a loop are unrolled") as told:
+        assert np.compile(np.grad(repeated), backend="eager")(x) == 100
+    assert told[0].filename == __file__
     with pytest.raises(NotImplementedError, match="custom_gradient or custom_jvp, as"):
         np.compile(np.grad(chosen), backend="eager", fullgraph=True)(x)
     with pytest.warns(RuntimeWarning, match="is cut at"):
