@@ -27,6 +27,8 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 TNP = "import numpy, torch, tnp"
+COMPILERS = f"{TNP}; from torch._inductor import compile_fx"
+"""For programs of which what tnp imports does not matter; the import takes a few seconds."""
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 READ_AT_IMPORT = {"OMP_NUM_THREADS", "THP_MEM_ALLOC_ENABLE", "TNP_ALLOCATOR", "TNP_LOG", "TNP_NATIVE", "TORCH_LOGS"}
 """Variables that a program can't set for itself: the imports have read them."""

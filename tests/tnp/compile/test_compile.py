@@ -765,7 +765,8 @@ def test_a_second_process_compiles_only_what_is_new(tmp_path: Path, monkeypatch:
     monkeypatch.delenv("TNP_CACHE_DIR", raising=False)  # else loops are kept there, where kept() does not look
     numbers = []
     for steps, there, loop in (["1"], "0 1", "new"), (["1", "3"], "1 0", "known"):
-        done = processes.run("-c", _IN_A_PROCESS, *steps, TORCHINDUCTOR_CACHE_DIR=str(tmp_path))
+        folder = str(tmp_path)
+        done = processes.run("-c", _IN_A_PROCESS, *steps, after=processes.COMPILERS, TORCHINDUCTOR_CACHE_DIR=folder)
         plain, random, drawn, *loops = done.stdout.splitlines() or [done.stderr] * 3
         assert random == f"random {there}", done.stderr
         assert plain == ("plain 0 1" if there == "0 1" else "plain 0 0"), done.stderr  # without a compiler

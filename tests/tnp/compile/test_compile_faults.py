@@ -162,7 +162,7 @@ def test_a_cache_that_is_shared_and_then_broken(tmp_path: Path, monkeypatch: pyt
     def start(code: str) -> processes.Process:
         # A library in the cache says VEC_ISA_OK, and cut off torch 2.11 goes on.
         environment = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path), "TORCHINDUCTOR_VEC_ISA_OK": "1"}
-        return processes.Process("-c", _WITH_CACHE + code, **environment)
+        return processes.Process("-c", _WITH_CACHE + code, after=processes.COMPILERS, **environment)
 
     for process in [start(_FIRST), start(_FIRST)]:
         out, err = process.communicate()

@@ -191,7 +191,7 @@ def test_processes(tmp_path: Path, method: str) -> None:
     (tmp_path / "main.py").write_text(
         "import multiprocessing, sys\nimport numpy as np\n\n"
         "def work(x):\n    return type(np.zeros(1)).__module__, type(x).__module__, float((x * 2).sum())\n\n"
-        f"if __name__ == '__main__':\n    with multiprocessing.get_context('{method}').Pool(2) as pool:\n"
+        f"if __name__ == '__main__':\n    with multiprocessing.get_context('{method}').Pool(1) as pool:\n"
         "        print(pool.map(work, [np.arange(3.0), np.ones(2)]))\n"
     )
     result = started(tmp_path, "-m", "tnp", "main.py")
