@@ -90,10 +90,12 @@ SPHINX ?=
 docs: $(VENV)/.installed-docs
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going -j 2 $(SPHINX) -b html docs docs/_build
 
-# The constraints choose torch's version before anything else is resolved.
+COMMA := ,
+# The constraints choose torch's version before anything else is resolved. Python compiles what is imported, and
+# .native the core. .installed-lint,docs installs what both need at once.
 $(VENV)/.installed-%: $(VENV)/.created pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[$*]'
-	touch $@
+	TNP_NATIVE=0 $(BIN)/python -m pip install --quiet --no-compile -c constraints.txt -e '.[$*]'
+	touch $(addprefix $(VENV)/.installed-,$(subst $(COMMA), ,$*))
 
 # The native core, with the torch that is installed; where there is no compiler, tnp runs without it.
 $(VENV)/.native: backend_torch/native/build.py $(wildcard backend_torch/native/*.cpp backend_torch/native/*.h) | $(VENV)/.installed-bench

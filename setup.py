@@ -1,6 +1,7 @@
-"""The native core is compiled as part of an installation, where torch and a compiler are."""
+"""The native core is compiled as part of an installation, where torch and a compiler are, unless TNP_NATIVE=0."""
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
@@ -19,7 +20,8 @@ class Build(build_py):
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         try:
-            module.build()
+            if os.environ.get("TNP_NATIVE") != "0":
+                module.build()
         except RuntimeError as error:
             print(f"the native core is not built, tnp runs without it: {error}", file=sys.stderr)
         super().run()
