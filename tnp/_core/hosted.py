@@ -16,9 +16,12 @@ from typing import Any
 _WHOLE = "out is None and keepdims is False"
 _NANS = f"{_WHOLE} and dtype is None and where is True"
 _SPREAD = f"{_NANS} and mean is correction is _no_value"
-_QUANTILES = f"{_WHOLE} and weights is None and method.__class__ is str and method == 'linear'"
+_NO_AXES = "out is None and (keepdims is False or keepdims is _no_value)"
+_QUANTILES = f"{_NO_AXES} and weights is None and method.__class__ is str and method == 'linear'"
+_TOLERANCES = "rtol.__class__ is atol.__class__ is float and 0 <= rtol + atol < 1e300"  # NumPy warns of infinite ones
 
 HOSTED = {
+    "allclose": f"a, b, rtol, atol, equal_nan if {_TOLERANCES}",
     "angle": "z, deg",
     "append": "arr, values, axis",
     "argpartition": "a, kth, axis, kind if order is None",
@@ -31,6 +34,7 @@ HOSTED = {
     "column_stack": "tup",
     "corrcoef": "x, y, rowvar if dtype is None",
     "cov": "m, y, rowvar, bias, ddof, fweights, aweights if dtype is None",
+    "cross": "a, b, axisa, axisb, axisc, axis",
     "delete": "arr, obj, axis",
     "diff": "a, n, axis if n.__class__ is int and n < 9 and prepend is append is _no_value",  # NumPy loops n times
     "digitize": "x, bins, right",
@@ -42,18 +46,22 @@ HOSTED = {
     "histogram": "a, bins, range, density, weights if bins.__class__ in (int, str)",
     "histogram_bin_edges": "a, bins, range, weights if bins.__class__ in (int, str)",
     "hstack": "tup if dtype is None and casting == 'same_kind'",
+    "histogram2d": "x, y, bins, range, density, weights if bins.__class__ is int",
     "identity": "n if dtype is device is like is None",
     "indices": "dimensions if dtype is int and device is None and sparse is False",
     "insert": "arr, obj, values, axis",
     "interp": "x, xp, fp, left, right if period is None",
     "intersect1d": "ar1, ar2 if assume_unique is return_indices is False",
     "iscomplex": "x",
+    "isclose": f"a, b, rtol, atol, equal_nan if {_TOLERANCES}",
     "isin": "element, test_elements, False, invert if kind is None and assume_unique is False",
     "isreal": "x",
     "lexsort": "keys, axis",
     "median": f"a, axis if {_WHOLE}",
     "nanargmax": f"a, axis if {_WHOLE}",
     "nanargmin": f"a, axis if {_WHOLE}",
+    "nancumprod": "a, axis if dtype is out is None",
+    "nancumsum": "a, axis if dtype is out is None",
     "nanmean": f"a, axis if {_NANS}",
     "nanmedian": f"a, axis if {_WHOLE}",
     "nanpercentile": f"a, q, axis if {_QUANTILES}",
@@ -101,10 +109,12 @@ HOSTED = {
     "fft.fft2": "a, s, axes, norm if out is None",
     "fft.fftfreq": "n, d if dtype is device is None",
     "fft.fftn": "a, s, axes, norm if out is None",
+    "fft.fftshift": "x, axes",
     "fft.hfft": "a, n, axis, norm if out is None",
     "fft.ifft": "a, n, axis, norm if out is None",
     "fft.ifft2": "a, s, axes, norm if out is None",
     "fft.ifftn": "a, s, axes, norm if out is None",
+    "fft.ifftshift": "x, axes",
     "fft.ihfft": "a, n, axis, norm if out is None",
     "fft.irfft": "a, n, axis, norm if out is None",
     "fft.irfft2": "a, s, axes, norm if out is None",
@@ -115,11 +125,14 @@ HOSTED = {
     "fft.rfftn": "a, s, axes, norm if out is None",
     "linalg.cholesky": "a, upper=upper",
     "linalg.cond": "x, p",
+    "linalg.cross": "x1, x2, axis=axis",
     "linalg.det": "a",
     "linalg.eigh": "a, UPLO",
     "linalg.eigvalsh": "a, UPLO",
     "linalg.inv": "a",
     "linalg.lstsq": "a, b, rcond",
+    "linalg.matrix_norm": "x, keepdims=keepdims, ord=ord",
+    "linalg.matrix_rank": "A, tol, hermitian, rtol=rtol",
     "linalg.multi_dot": "arrays if out is None",
     "linalg.qr": "a, mode",
     "linalg.slogdet": "a",
@@ -128,6 +141,7 @@ HOSTED = {
     "linalg.tensordot": "x1, x2, axes=axes",
     "linalg.trace": "x, offset=offset if dtype is None",
     "linalg.vecdot": "x1, x2, axis=axis",
+    "linalg.vector_norm": "x, axis=axis, keepdims=keepdims, ord=ord",
 }
 """Function -> NumPy's arguments, and ``if`` with a condition."""
 
@@ -142,9 +156,7 @@ NAMED = {
 }
 """Function -> the class of its results, if that is a named tuple."""
 
-FEW = frozenset({
-    *NAMED, "einsum", "linalg.cond", "linalg.eigvalsh", "linalg.multi_dot", "linalg.tensordot", "tensordot",
-})  # fmt: skip
+FEW = frozenset({*NAMED, "einsum", "linalg.cond", "linalg.eigvalsh", "linalg.matrix_rank"})
 """The functions that torch computes faster from some hundred elements on."""
 
 WRITTEN = {
@@ -162,7 +174,7 @@ def call(name: str, first: str = "") -> str:
     ``first`` is the first argument's name, if it is another than in the row.
     """
     head, row = ("write_by_numpy", WRITTEN[name]) if name in WRITTEN else ("by_numpy", HOSTED.get(name, ""))
-    head = "few_by_numpy" if name in FEW or name.startswith("fft.") else head
+    head = "few_by_numpy" if name in FEW else head
     arguments, _, condition = row.partition(" if ")
     if not row:
         return ""

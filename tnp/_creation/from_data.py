@@ -363,7 +363,8 @@ def frombuffer(
     array([1, 2, 3], dtype=uint8)
     """
     check_like(like)
-    native(dtype)
+    if dtype is not float:  # as it is by default
+        native(dtype)
     if isinstance(buffer, ndarray):
         buffer = memory.to_numpy(buffer.tensor)
     array = np.frombuffer(buffer, dtype, count, offset)
