@@ -384,6 +384,9 @@ def _array_entry(item: Any, tensor: Tensor) -> Tensor:
 
 def _reversed(item: slice, size: int) -> slice:
     """Return the slice with a positive step for the elements of one with a negative step."""
+    if item.start is item.stop is None:  # for any size, which may be symbolic
+        step = -operator.index(item.step)
+        return slice(None) if step == 1 else slice((size - 1) % step, None, step)
     selected = range(*item.indices(size))
     if not selected:
         return slice(0, 0)

@@ -168,3 +168,11 @@ def test_sizes_of_zero_and_one_and_other_layouts_are_their_own() -> None:
     made = [numpy.ones((n, 3)) for n in (4, 5, 1, 0, 6)] + [numpy.ones((3, n)).T for n in (4, 5, 6)]
     for array in made:
         assert function(np.asarray(array)).tolist() == [2 * len(array)] * 3
+
+
+def test_reversed_axes_leave_sizes_open() -> None:
+    compiled = np.compile(lambda x: x[::-1] * 2 + np.flip(x), backend="eager", dynamic=True)
+    for size in (5, 8, 11, 16):
+        x = numpy.arange(float(size))
+        numpy.testing.assert_array_equal(np.asnumpy(compiled(np.asarray(x))), x[::-1] * 3)
+    assert compiled.cache_info().traces == 1
