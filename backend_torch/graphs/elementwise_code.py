@@ -38,7 +38,9 @@ _KINDS = {torch.float32: ("float", "int"), torch.float64: ("double", "long")}
 _CHUNK = 4096  # elements for each thread at least: starting OpenMP's threads costs as much as some thousand elements
 _MOST = 500  # operations of a graph at most: Inductor compiles a longer graph in parts, which is faster
 _EXACT = 2**53  # Python ints up to this are exact as floats
-_FLAGS = ("-O2", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC", "-w")
+_FLAGS = (
+    "-O2", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC", "-w",
+)  # fmt: skip
 
 _MATHEMATICS = {
     "acos": "u10", "acosh": "u10", "asin": "u10", "asinh": "u10", "atan": "u10", "atan2": "u10", "atanh": "u10",
@@ -106,6 +108,9 @@ static inline V with_sign(V a, V b) {{ return (V)(((M)a & ~SIGN) | ((M)b & SIGN)
 static inline V maximum(V a, V b) {{ return a != a ? a : b != b ? b : a > b ? a : b; }}
 static inline V minimum(V a, V b) {{ return a != a ? a : b != b ? b : a < b ? a : b; }}
 static inline V half_square(V a) {{ return a / 2 * a; }}
+#define EACH(name) static inline V each_##name(V a) {{ \\
+  V r; for (int i = 0; i < W; ++i) r[i] = __builtin_##name(a[i]); return r; }}
+EACH(ceil) EACH(floor) EACH(rint) EACH(sqrt) EACH(trunc)
 extern "C" long PyLong_AsLong(void*);
 extern "C" void Py_IncRef(void*);
 static void* (*data)(void*);
@@ -362,6 +367,8 @@ class _Writer:
     def _function(self, name: str) -> str:
         if name == "exp" and self.dtype is torch.float32:
             return "exponential"
+        if not _MATHEMATICS[name]:  # an instruction
+            return f"each_{name}"
         whole = vector_library.mathematics(name, _MATHEMATICS[name], self.dtype is torch.float64)
         if whole not in self.functions:
             self.functions.append(whole)

@@ -311,11 +311,11 @@ template <class A, class F, class G> inline A fold(int64_t n, A start, F f, G co
   return r;
 }
 template <bool largest, class F> inline int64_t arg_extreme(int64_t n, F f) {
-  auto best = f(0);
+  auto best = fold(n, f(0), f, [](auto x, auto y) { return largest ? maximum(x, y) : minimum(x, y); });
   int64_t at = 0;
-  for (int64_t i = 1; i < n; i++) {
-    auto x = f(i);
-    if ((largest ? x > best : x < best) || (is_nan(x) && !is_nan(best))) { best = x; at = i; }
+  for (; at < n - 1; at++) {
+    auto x = f(at);
+    if (x == best || (is_nan(x) && is_nan(best))) break;
   }
   return at;
 }

@@ -95,6 +95,8 @@ def _is_by_element(node: Node) -> bool:
     packet = getattr(node.target, "overloadpacket", None)
     if packet is aten.pow and node.args[1] in _SIMPLE_POWERS:
         return False
+    if not node.meta["val"].is_floating_point():
+        return False
     return packet in _BY_ELEMENT or node.kwargs.get("rounding_mode") is not None
 
 
