@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import linecache
 import os
 import signal
@@ -16,7 +17,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, Self
 
 from backend_torch.tensors.value_questions import question
@@ -140,6 +141,22 @@ def noted(error: Exception) -> Exception:
 def is_own(name: str) -> bool:
     """Whether a file is none of the program's but tnp's, or a library's of its, or no user wrote it."""
     return name.startswith((*_OWN, os.path.join(os.path.dirname(sys.modules["torch"].__file__ or ""), ""), "<"))
+
+
+def programs_code(function: Any) -> CodeType | None:
+    """Return the code that the program wrote for a function, or for one that tnp made of it, such as its gradient."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    if code is not None and is_own(code.co_filename):
+        code = getattr(inspect.unwrap(function), "__code__", code)
+    return code
+
+
+def named(function: Any) -> str:
+    """Return a function's name, and the file and line where the program has it."""
+    qualified = getattr(function, "__qualname__", None) or type(function).__qualname__
+    name = qualified.rpartition("<locals>.")[2]  # a converted function has other functions around it
+    code = programs_code(function)
+    return name if code is None else f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
 
 
 @functools.lru_cache(4096)

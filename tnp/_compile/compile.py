@@ -859,9 +859,7 @@ class _Signatures:
     @functools.cached_property
     def name(self) -> str:
         """Return the function's name and location."""
-        name = getattr(self.source, "__qualname__", None) or type(self.source).__qualname__
-        code = explanation.programs_code(self.source)
-        return name if code is None else f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
+        return trace_state.named(self.source)
 
     def _described(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], arrays_only: bool = False

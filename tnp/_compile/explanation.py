@@ -1,18 +1,14 @@
 """What became of a compiled function: its graphs, what they keep as loops and branches, and where they are cut.
 
-Layer: owns the text of ``fn.explain``, and which place of the program a function is named by.
+Layer: owns the text of ``fn.explain``.
 """
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from types import CodeType
-from typing import Any
 
-from backend_torch.tensors import trace_state
 from tnp._compile.graph import Graph
 
 _KEPT = {"cond": "branch", "switch": "branch", "while_loop": "loop", "scan": "loop"}
@@ -47,14 +43,6 @@ class Explanation:
         return "\n".join([head, *[f"  {os.path.basename(file)}:{line}: {text}" for file, line, text in rows]])
 
     __repr__ = __str__
-
-
-def programs_code(function: Any) -> CodeType | None:
-    """Return the code that the program wrote for a function, or for one that tnp made of it, such as its gradient."""
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
-    if code is not None and trace_state.is_own(code.co_filename):
-        code = getattr(inspect.unwrap(function), "__code__", code)
-    return code
 
 
 def kept(graph: Graph) -> Iterator[tuple[str, int, str]]:

@@ -101,7 +101,7 @@ class Cutting:
 
     def note_whole(self, function: Any, error: Exception) -> None:
         """Let Python run the function: no statement of it is known to be the reason, but perhaps what it returns."""
-        code = explanation.programs_code(function)
+        code = trace_state.programs_code(function)
         line = trace_state.user_line() if code is None else f"{code.co_filename}:{code.co_firstlineno}"
         if code is not None:
             lines = {line for _, _, line in code.co_lines() if line}

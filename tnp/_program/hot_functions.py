@@ -10,7 +10,6 @@ import ast
 import functools
 import importlib.machinery
 import inspect
-import os
 import sys
 import threading
 import time
@@ -58,8 +57,7 @@ class HotFunction:
     @property
     def name(self) -> str:
         """The function's name and place."""
-        code = self.function.__code__
-        return f"{self.function.__qualname__} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
+        return trace_state.named(self.function)
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function, or its compiled code; note the time."""

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from backend_torch.graphs import control_flow
-from backend_torch.tensors import memory
+from backend_torch.tensors import memory, trace_state
 from backend_torch.tensors.dtypes import to_numpy
 from backend_torch.tensors.memory import Layout
 from tnp._core.base import ndarray, wrap, wrap_array
@@ -140,7 +140,8 @@ def cond(pred: Any, true_fun: Callable[..., Tree], false_fun: Callable[..., Tree
         def run() -> list[Tensor]:
             result = Leaves(function(*operands))
             if results:
-                results[0].check(result, "the result of false_fun", "that of true_fun")
+                what = f"the result of false_fun, {trace_state.named(false_fun)},"
+                results[0].check(result, what, "that of true_fun")
             results.append(result)
             arrays.append([shares(leaf) if isinstance(leaf, ndarray) else [] for leaf in result.leaves])
             return result.tensors
@@ -293,15 +294,16 @@ def while_loop(
         return _truth(cond_fun(carry.filled(tensors)), "the result of cond_fun")
 
     def body(tensors: list[Tensor]) -> list[Tensor]:
-        return _next(carry, body_fun(carry.filled(tensors)), "body_fun")
+        return _next(carry, body_fun(carry.filled(tensors)), body_fun)
 
     most = None if maximum_iterations is None else operator.index(maximum_iterations)
     return carry.filled(control_flow.while_loop(condition, body, carry.tensors, most))
 
 
-def _next(carry: Leaves, value: Any, name: str) -> list[Tensor]:
+def _next(carry: Leaves, value: Any, step: Callable[..., Any]) -> list[Tensor]:
+    """Return what a loop's step carries on."""
     after = Leaves(value)
-    carry.check(after, f"what {name} returns", "what it carries")
+    carry.check(after, f"what {trace_state.named(step)} returns", "what it carries")
     return after.tensors
 
 
@@ -344,7 +346,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Tree], Any], init
     carry = Leaves(init_val)
 
     def body(i: Tensor, tensors: list[Tensor]) -> list[Tensor]:
-        return _next(carry, body_fun(pytree.like(0, i), carry.filled(tensors)), "body_fun")
+        return _next(carry, body_fun(pytree.like(0, i), carry.filled(tensors)), body_fun)
 
     return carry.filled(control_flow.fori_loop(_bound(lower), _bound(upper), body, carry.tensors))
 
@@ -427,9 +429,9 @@ def scan(
         after, y = f(carry.filled(values), given.filled(x, _element))
         result = Leaves(y)
         if results:
-            results[0].check(result, "the result of f", "that of the step before")
+            results[0].check(result, f"the result of {trace_state.named(f)}", "that of the step before")
         results[:] = [result]
-        return _next(carry, after, "f"), result.tensors
+        return _next(carry, after, f), result.tensors
 
     values, ys = control_flow.scan(step, carry.tensors, given.tensors, length, reverse, unroll=turns)
     return carry.filled(values), results[0].filled(ys, _stack)

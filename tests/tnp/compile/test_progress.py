@@ -95,7 +95,7 @@ def test_every_trace_and_hit_is_logged(kept: Kept) -> None:
     for size in (2, 2, 2, 3):
         twice(np.ones(size))
     said = [line.partition(":")[2].split(" took")[0] for _, line in kept.lines if " took " not in line]
-    name = "test_every_trace_and_hit_is_logged.<locals>.<lambda> (test_progress.py:"
+    name = "<lambda> (test_progress.py:"
     assert all(name in line for line in said)
     kinds = ["traced" if line.startswith(" traced") else line.rpartition(": ")[2] for line in said]
     assert kinds == ["traced", "a trace is there", "a trace is there", "traced"]
