@@ -386,9 +386,10 @@ void gather_rows(CopyLoop loop, char* to, int64_t width_to, const char* from, in
   int64_t dim = static_cast<int64_t>(sizes.size());
   if (dim <= 1) return loop(to, from, dim == 0 ? 1 : sizes[0], 1, dim == 0 ? 1 : *strides);
   int64_t step = c10::multiply_integers(sizes.slice(1));
-  // Elements that are neighbours along the first axis: a few columns at a time, so that each cache line is read once.
+  // Elements that are neighbours along the first axis: a few columns at a time, so that each cache line is read once. A
+  // small array stays in the cache.
   constexpr int64_t COLUMNS = 16;
-  if (dim == 2 && strides[0] < strides[1] && sizes[0] >= COLUMNS) {
+  if (dim == 2 && strides[0] < strides[1] && sizes[0] >= COLUMNS && sizes[0] * step > LARGE / 2) {
     for (int64_t j = 0; j < sizes[1]; j += COLUMNS)
       for (int64_t i = 0; i < sizes[0]; i++)
         loop(to + (i * step + j) * width_to, from + (i * strides[0] + j * strides[1]) * width,
