@@ -85,5 +85,12 @@ def test_a_result_is_an_array() -> None:
 
 
 def test_an_array_without_memory_is_refused() -> None:
-    with pytest.raises(ctypes.ArgumentError, match="the value of a traced array"):
-        tnp.compile(lambda x: memset(tnp, x), backend="eager")(tnp.ones(3))
+    kind = tnp.ctypeslib.ndpointer()
+    with pytest.raises(tnp.TracedValueError, match="the value of a traced array"):
+        tnp.compile(lambda x: kind.from_param(x), backend="eager", fullgraph=True)(tnp.ones(3))
+
+
+def test_a_compiled_function_is_cut_where_it_calls_c() -> None:
+    with pytest.warns(RuntimeWarning, match="CDLL does something else at each call"):
+        result = tnp.compile(lambda x: memset(tnp, x) + 1, backend="eager")(tnp.ones(3))
+    assert result.tolist() == [1, 1, 2]
