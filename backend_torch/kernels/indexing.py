@@ -462,8 +462,8 @@ def _in_order(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor) -> tupl
     linear, size = torch.zeros_like(arrays[0]), math.prod(target.shape[: len(arrays)])
     for array, length in zip(arrays, target.shape[: len(arrays)], strict=True):
         linear = linear * length + from_start(array, length)
-    count = torch.arange(len(linear), device=linear.device)
-    if in_order and len(linear) <= _FEW and not has_values(linear):  # comparing all with all is less than sorting
+    count = torch.arange(linear.shape[0], device=linear.device)
+    if in_order and linear.shape[0] <= _FEW and not has_values(linear):  # comparing all with all is less than sorting
         is_last = ~((linear[:, None] == linear) & (count[:, None] < count)).any(1)
         return arrays, _with_gradient(value, is_last)
     last = _last_writes(linear, size)
@@ -489,7 +489,7 @@ def _last_by_numpy(places: Tensor, size: int) -> Tensor:
 
 
 _last_writes = graph_operations.operation(
-    "last_of_same(Tensor places, int size) -> Tensor", _last_by_numpy, _last_of_same
+    "last_of_same(Tensor places, SymInt size) -> Tensor", _last_by_numpy, _last_of_same
 )
 
 

@@ -205,10 +205,10 @@ def argpartition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:
 
 
 _partition = graph_operations.operation(
-    "partition(Tensor values, int dim, int[] kth) -> Tensor", partition, lambda values, dim, kth: sort(values, dim)
+    "partition(Tensor values, int dim, SymInt[] kth) -> Tensor", partition, lambda values, dim, kth: sort(values, dim)
 )
 _argpartition = graph_operations.operation(
-    "argpartition(Tensor values, int dim, int[] kth) -> Tensor",
+    "argpartition(Tensor values, int dim, SymInt[] kth) -> Tensor",
     argpartition,
     lambda values, dim, kth: argsort(values, dim),
 )
