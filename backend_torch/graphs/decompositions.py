@@ -1,8 +1,9 @@
-"""Decompositions of operations whose vectorised code in Inductor has other results than torch.
+"""Decompositions of operations whose code in Inductor has other results than torch, or no vectors.
 
 Layer: owns which those are. A floor division is the floor of the rounded quotient, and a remainder what that leaves
 (https://github.com/pytorch/pytorch/issues/93774); float16's next number is float32's; ``logaddexp`` has no lowering;
-reductions of bytes read lanes that were never filled (https://github.com/pytorch/pytorch/issues/191499).
+reductions of bytes read lanes that were never filled (https://github.com/pytorch/pytorch/issues/191499). Questions for
+NaN, and logic of numbers, are computed element by element.
 """
 
 from __future__ import annotations
@@ -71,6 +72,33 @@ def nextafter(x: Tensor, y: Tensor) -> Tensor:
     return torch.where(x == y, y, torch.where((x != x) | (y != y), x + y, result))
 
 
+def _truth(x: Tensor) -> Tensor:
+    return x if x.dtype is torch.bool else x != 0
+
+
+def _logical(operation: Any) -> Callable[..., Any]:
+    """Return a logical operation on truths, for which Inductor's code has vectors."""
+
+    def of_numbers(x: Tensor, y: Tensor) -> Tensor:
+        return NotImplemented if x.dtype is y.dtype is torch.bool else operation(_truth(x), _truth(y))
+
+    return of_numbers
+
+
+def isnan(x: Tensor) -> Tensor:
+    return x != x if x.dtype.is_floating_point else NotImplemented
+
+
+def isinf(x: Tensor) -> Tensor:
+    return torch.abs(x) == math.inf if x.dtype.is_floating_point else NotImplemented
+
+
+def multiply(x: Any, y: Any) -> Any:
+    """A product of truths, which ``torch.isfinite`` has, in the same way."""
+    are_truths = all(torch.is_tensor(each) and each.dtype is torch.bool for each in (x, y))
+    return torch.bitwise_and(x, y) if are_truths else NotImplemented
+
+
 def _added(operation: Any) -> Callable[..., Any]:
     """Return a sum or a product whose bytes are computed as int32, which wraps round to the same bytes."""
 
@@ -109,6 +137,13 @@ TABLE: dict[Any, Callable[..., Any]] = {
     linalg.DET: torch.linalg.det,
     **graph_operations.STEPS,
     aten.logaddexp.default: logaddexp,
+    aten.isinf.default: isinf,
+    aten.isnan.default: isnan,
+    aten.mul.Tensor: multiply,
+    aten.logical_not.default: lambda x: NotImplemented if x.dtype is torch.bool else x == 0,
+    aten.logical_and.default: _logical(torch.bitwise_and),
+    aten.logical_or.default: _logical(torch.bitwise_or),
+    aten.logical_xor.default: _logical(torch.bitwise_xor),
     aten.remainder.Tensor: remainder,
     aten.remainder.Scalar: remainder,
     aten.div.Tensor_mode: divide,

@@ -74,10 +74,12 @@ _BOOLS = {
     "alias": _SAME, "bitwise_and.Tensor": "{0} & {1}", "bitwise_not": "~{0}", "bitwise_or.Tensor": "{0} | {1}",
     "bitwise_xor.Tensor": "{0} ^ {1}", "clone": _SAME, "detach": _SAME, "logical_and": "{0} & {1}",
     "logical_not": "~{0}", "logical_or": "{0} | {1}", "logical_xor": "{0} ^ {1}",
-    "where.self": "({0} & {1}) | (~{0} & {2})",
+    "mul.Tensor": "{0} & {1}", "where.self": "({0} & {1}) | (~{0} & {2})",
 }  # fmt: skip
 _QUESTIONS = {
     "isfinite": "magnitude({0}) < INFINITE", "isinf": "magnitude({0}) == INFINITE", "isnan": "{0} != {0}",
+    "logical_and of numbers": "({0} != 0) & ({1} != 0)", "logical_not of numbers": "{0} == 0",
+    "logical_or of numbers": "({0} != 0) | ({1} != 0)", "logical_xor of numbers": "({0} != 0) ^ ({1} != 0)",
     "signbit": "(M){0} < 0",
     **{
         f"{name}.{kind}": f"{{0}} {sign} {{1}}"
@@ -323,6 +325,8 @@ class _Writer:
                 raise _Others
         else:
             is_bool = value.dtype is torch.bool
+            if name.startswith("logical_") and self._value(node.args[0]).dtype is not torch.bool:  # type: ignore[arg-type]
+                name += " of numbers"
             text = (_BOOLS.get(name) or _QUESTIONS.get(name)) if is_bool else _FLOATS.get(name)
             operands = node.args[:1] if name == "clone" else node.args
         if text is None:
