@@ -314,7 +314,7 @@ def children(value: Any) -> list[Any] | None:
 
 def is_container(value: Any) -> bool:
     """Whether a value has items or bytes that can change while it stays the same object."""
-    if issubclass(type(value), _PLAIN) or pytree.is_array(value):
+    if issubclass(type(value), (*_PLAIN, float, type)) or pytree.is_array(value):
         return False
     is_collection = isinstance(value, (list, tuple, collections.deque, *_MAPPINGS, *_SETS))
     return is_collection or pytree.fields(value) is not None or _bytes(value) is not None
@@ -330,32 +330,43 @@ def _bytes(value: Any) -> bytes | None:
 
 
 class Content:
-    """The items of a large or unusual container, and the items of the containers among them.
+    """The items of a large or unusual container, and the content of those among them that can change.
 
     It equals another one of the same objects. A change of one item needs another trace, an array's values aside.
     """
 
+    __slots__ = ("inner", "items")
+
     def __init__(self, container: Any) -> None:
         self.items = _items(container)
-        self.inner = [Content(item) if is_container(item) else None for item in self.items]
+        self.inner = [(each, Content(each)) for each in self.items if _can_change(each)]
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Content)
-            and len(self.items) == len(other.items)
-            and all(map(_is_alike, self.items, other.items))
-            and self.inner == other.inner
-        )
+        return isinstance(other, Content) and _are_alike(self.items, other.items) and self._contents == other._contents
 
     __hash__ = None  # type: ignore[assignment]
 
+    @property
+    def _contents(self) -> list[Content]:
+        return [content for _, content in self.inner]
+
     def is_of(self, container: Any) -> bool:
         """Whether a container has this content."""
-        return self == Content(container)
+        return _are_alike(self.items, _items(container)) and all(content.is_of(each) for each, content in self.inner)
 
 
-def _is_alike(item: Any, other: Any) -> bool:
-    return item is other or (type(item) is bytes is type(other) and item == other)
+def _are_alike(items: list[Any], others: list[Any]) -> bool:
+    """Whether the items are the same objects, or equal bytes."""
+    if len(items) != len(others):
+        return False
+    return all(map(operator.is_, items, others)) or (len(items) == 2 and type(items[1]) is bytes and items == others)
+
+
+def _can_change(value: Any) -> bool:
+    """Whether a value has content that can change while it stays the same object."""
+    if isinstance(value, (tuple, frozenset)):
+        return any(map(_can_change, value))
+    return is_container(value)
 
 
 def _items(container: Any) -> list[Any]:

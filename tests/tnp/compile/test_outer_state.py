@@ -19,6 +19,7 @@ import torch
 from numpy.testing import assert_array_equal
 
 import tnp as np
+from tnp._compile import outer_state
 
 pytestmark = pytest.mark.reads  # compares with NumPy's functions
 
@@ -699,3 +700,23 @@ def test_modules_that_a_function_imports(monkeypatch: pytest.MonkeyPatch) -> Non
         lambda: setattr(settings, "scale", 7.0),
         lambda: sys.argv.append("more"),
     )
+
+
+CONTENTS = {i: [float(i), (i, [i])] for i in range(100)}
+
+
+def test_changes_inside_of_a_large_container() -> None:
+    """A call compares the items by identity, and looks only into those that can change."""
+    function = np.compile(lambda x: x * CONTENTS[3][0] + CONTENTS[4][1][1][0], backend="eager")
+    x = np.ones(1)
+    assert function(x).tolist() == [7]
+    for change, expected in [
+        (lambda: CONTENTS[3].__setitem__(0, 5.0), 9),
+        (lambda: CONTENTS[4][1][1].__setitem__(0, 6), 11),
+        (lambda: CONTENTS.__setitem__(3, [1.0]), 7),
+        (lambda: CONTENTS.pop(99), 7),
+    ]:
+        change()
+        assert function(x).tolist() == [expected]
+    assert function.cache_info().traces == 5
+    assert outer_state.Content([(i, "text") for i in range(100)]).inner == []
