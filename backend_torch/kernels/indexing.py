@@ -497,14 +497,16 @@ def in_order(node: Node) -> Node | None:
     """Return the values that a write in a graph is given one after the other, of which it keeps the last of each place;
     None if it is no such write.
     """
-    if node.target not in (aten.index_put.default, aten.index_put_.default):
-        return None
+    if node.target not in (aten.index_put.default, aten.index_put_.default) or any(node.args[3:]):
+        return None  # a sum keeps none of them
     value: Any = node.args[2]
     if value.target is aten.where.self and value.args[2].target in (aten.detach.default, aten.alias.default):
         if value.args[2].args[0] is value.args[1]:  # they differ in the gradient only
             value = value.args[1]
-    is_last = value.target is aten.index.Tensor and value.args[1][0].target is torch.ops.tnp.last_of_same.default
-    return value.args[0] if is_last else None
+    if value.target is not aten.index.Tensor:
+        return None
+    first = value.args[1][0]  # None for a whole axis
+    return value.args[0] if first is not None and first.target is torch.ops.tnp.last_of_same.default else None
 
 
 def _put_in_order(target: Tensor, places: list[Tensor], values: Tensor) -> None:

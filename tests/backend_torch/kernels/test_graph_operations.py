@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy
 import pytest
+import torch
 
 import tnp
 from backend_torch.graphs import decompositions
-from backend_torch.kernels import graph_operations
+from backend_torch.kernels import graph_operations, indexing
 from tests.oracle import assert_same, placed
 
 pytestmark = pytest.mark.host  # a trace for an accelerator holds the steps
@@ -101,3 +102,15 @@ def test_repeated_writes_in_code(backend: str | None) -> None:
     with pytest.raises(IndexError, match="index 900 is out of bounds for axis 0 with size 900"):
         compiled(ours[0], ours[1], wrong, ours[3])
     assert_same(arrays[:2], tuple(ours[:2]))
+
+
+def test_what_is_no_write_in_order() -> None:
+    """Sums of repeated places, and values that are themselves selected along another axis than the first."""
+    ops, graph = torch.ops.aten, torch.fx.Graph()
+    x, i, v = [graph.placeholder(name) for name in "xiv"]
+    last = graph.call_function(torch.ops.tnp.last_of_same.default, (i, 5))
+    kept = graph.call_function(ops.index.Tensor, (v, [last]))
+    across = graph.call_function(ops.index.Tensor, (v, [None, i]))
+    writes = [(x, [i], kept), (x, [i], kept, True), (x, [i], across), (x, [i], v)]
+    found = [indexing.in_order(graph.call_function(ops.index_put.default, write)) for write in writes]
+    assert found == [v, None, None, None]
