@@ -35,6 +35,7 @@ class Report:
     same_class: int = 0  # those for which tnp raises the same class
     succeeded: Counter[str] = field(default_factory=Counter)
     known: Counter[str] = field(default_factory=Counter)
+    told: Counter[str] = field(default_factory=Counter)  # warnings that a part of a composition runs in Python
     unexplained: list[Finding] = field(default_factory=list)
     refusals: list[Finding] = field(default_factory=list)  # of another class, known or not, as drawn
 
@@ -46,6 +47,7 @@ class Report:
         self.same_class += other.same_class
         self.succeeded += other.succeeded
         self.known += other.known
+        self.told += other.told
         self.unexplained += other.unexplained
         self.refusals += other.refusals
 
@@ -92,6 +94,8 @@ def show(report: Report, names: set[str], seed: int, seconds: float, examples: i
         print(f"\nNumPy accepted no call of: {', '.join(never)}")
     for id_, number in report.known.most_common():
         print(f"known: {number} x {id_}")
+    for text, number in report.told.most_common():
+        print(f"warned: {number} x {text}")
     known, unexplained = sum(report.known.values()), len(report.unexplained)
     print(
         f"{report.calls} calls of {len(names)} functions in {seconds:.0f} s, seed {seed}; {report.compared} compared; "

@@ -13,6 +13,7 @@ import logging
 import math
 import multiprocessing
 import os
+import re
 import secrets
 import time
 import warnings
@@ -33,6 +34,7 @@ from conformance.fuzz.shrink import shrunk
 HANGS_AFTER = 120.0  # seconds without a call finished
 NUMPY_HANGS_AFTER = 15.0  # the same on NumPy's side, whose LAPACK does for some matrices with NaN
 PART = 500  # calls that are reported together
+_PLACE = re.compile(r"\S+\.py:\d+|<lambda> \S+|\d+")
 SHRUNK_A_CAUSE = 2  # examples that are shrunk, per cause and process
 
 
@@ -124,7 +126,10 @@ def _compose(settings: Settings, index: int, report: Report, turn: Callable[[], 
     """A composition of transforms instead of a call."""
     turn()
     case = compositions.drawn(f"{settings.seed}:{index}", settings.machine_code, index)
-    found = case.disagreement()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", RuntimeWarning)
+        found = case.disagreement()
+    report.told.update({_PLACE.sub("...", str(each.message)) for each in told if "tnp." in str(each.message)})
     report.calls += 1
     report.compared += 1
     report.succeeded[case.function] += 1
