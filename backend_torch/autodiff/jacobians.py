@@ -81,14 +81,14 @@ def _basis(tensors: Sequence[Tensor], rows: Tensor) -> tuple[Tensor, ...]:
     for tensor in tensors:
         columns = torch.arange(start, start + tensor.numel(), device=tensor.device)
         part = (rows.to(tensor.device)[:, None] == columns).to(tensor.dtype)
-        parts.append(part.reshape((len(rows), *tensor.shape)))
+        parts.append(part.reshape((rows.shape[0], *tensor.shape)))
         start += tensor.numel()
     return tuple(parts)
 
 
 def _chunks(tensors: Sequence[Tensor], chunk_size: int | None) -> tuple[Tensor, ...]:
-    total = sum(tensor.numel() for tensor in tensors)
-    return torch.arange(total).split(chunk_size or max(total, 1))
+    numbers = torch.arange(sum(tensor.numel() for tensor in tensors))
+    return numbers.split(chunk_size) if chunk_size else (numbers,)
 
 
 def reverse(
@@ -144,7 +144,7 @@ def _together(parts: Iterator[Sequence[Any]], total: int, dim: int = 0) -> list[
     """
     part: Any = next(parts)
     found = [chunk for chunk in part if chunk is not None]
-    if not found or len(found[0]) == total:
+    if not found or found[0].shape[0] == total:
         return [None if chunk is None else chunk.movedim(0, dim) for chunk in part]
     if any(map(may_be_differentiated, found)):
         columns = zip(part, *parts, strict=True)

@@ -43,6 +43,11 @@ def decided(value: Any) -> Any:
     return float(value) if isinstance(value, torch.SymFloat) else int(value)
 
 
+def tensor(value: Any) -> Tensor:
+    """Return a symbolic size, or what is computed from one, as a 0-d tensor of the trace."""
+    return torch.full((), value, dtype=torch.float64 if isinstance(value, torch.SymFloat) else torch.int64)
+
+
 def pattern(tensors: Sequence[Tensor]) -> tuple[Any, ...]:
     """Return the properties that a trace with symbolic sizes depends on, to hash and compare."""
     return tuple(

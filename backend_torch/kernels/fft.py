@@ -6,10 +6,11 @@ arrays without elements (https://github.com/pytorch/pytorch/issues/174984).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 
+from backend_torch.kernels import graph_operations
 from backend_torch.tensors.out_of_memory import explaining
 
 Tensor = torch.Tensor
@@ -34,30 +35,63 @@ def _laid_out(result: Tensor, tensor: Tensor) -> Tensor:
     return result.contiguous() if tensor.is_contiguous() else result
 
 
-def _complex(
-    function: Callable[..., Tensor], tensor: Tensor, lengths: Sequence[int], axes: Sequence[int], norm: str | None
-) -> Tensor:
+def _by_torch(tensor: Tensor, name: str, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
+    function = getattr(torch.fft, name)
+    if name in _HALVED:
+        return function(tensor, lengths[0], axes[0], norm)
+    return function(tensor, tuple(lengths), tuple(axes), norm)
+
+
+_HALVED = {"rfft", "irfft"}
+
+
+def _in_order(tensor: Tensor, name: str, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
+    return _by_torch(tensor, name, lengths, axes, norm).contiguous()
+
+
+def _empty(tensor: Tensor, name: str, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
+    shape = list(tensor.shape)
+    for length, axis in zip(lengths, axes, strict=True):
+        shape[axis] = length // 2 + 1 if name == "rfft" else length
+    dtype = tensor.dtype.to_real() if name == "irfft" else tensor.dtype.to_complex()
+    return torch.empty(shape, dtype=dtype, device=tensor.device)
+
+
+_of_open_sizes = graph_operations.operation(
+    "fourier(Tensor points, str name, SymInt[] lengths, int[] axes, str? norm) -> Tensor", _in_order, _in_order, _empty
+)
+"""A transform to C order: torch's own decide symbolic sizes (the meta function of ``_fft_c2c``)."""
+
+
+def _transformed(tensor: Tensor, name: str, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
+    is_open = any(type(size) is not int for size in (*tensor.shape, *lengths))
+    if is_open and tensor.is_contiguous():
+        return _of_open_sizes(tensor, name, lengths, axes, norm)
+    return _laid_out(_by_torch(tensor, name, lengths, axes, norm), tensor)
+
+
+def _complex(name: str, tensor: Tensor, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
     tensor = _in_floats(tensor)
     if not tensor.numel():
         return _zeros(tensor, lengths, axes, tensor.dtype.to_complex())
     if len(set(axes)) == len(axes):
-        return _laid_out(function(tensor, tuple(lengths), tuple(axes), norm), tensor)
+        return _transformed(tensor, name, lengths, axes, norm)
     given = tensor
     for length, axis in zip(reversed(lengths), reversed(axes), strict=True):
-        tensor = function(tensor, (length,), (axis,), norm)
+        tensor = _by_torch(tensor, name, (length,), (axis,), norm)
     return _laid_out(tensor, given)
 
 
 @explaining
 def fft(tensor: Tensor, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
     """Transform over axes, each first cut or padded with zeros to its length; the last axis comes first."""
-    return _complex(torch.fft.fftn, tensor, lengths, axes, norm)
+    return _complex("fftn", tensor, lengths, axes, norm)
 
 
 @explaining
 def ifft(tensor: Tensor, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
     """Return the inverse of ``fft``."""
-    return _complex(torch.fft.ifftn, tensor, lengths, axes, norm)
+    return _complex("ifftn", tensor, lengths, axes, norm)
 
 
 @explaining
@@ -66,7 +100,7 @@ def rfft(tensor: Tensor, length: int, axis: int, norm: str | None) -> Tensor:
     tensor = _in_floats(tensor)
     if not tensor.numel():
         return _zeros(tensor, [length // 2 + 1], [axis], tensor.dtype.to_complex())
-    return _laid_out(torch.fft.rfft(tensor, length, axis, norm), tensor)
+    return _transformed(tensor, "rfft", (length,), (axis,), norm)
 
 
 @explaining
@@ -77,7 +111,7 @@ def irfft(tensor: Tensor, length: int, axis: int, norm: str | None) -> Tensor:
         return _zeros(tensor, [length], [axis], tensor.dtype.to_real())
     if tensor.device.type != "cpu" and tensor.is_complex():
         tensor = hermitian(tensor, length, axis)
-    return _laid_out(torch.fft.irfft(tensor, length, axis, norm), tensor)
+    return _transformed(tensor, "irfft", (length,), (axis,), norm)
 
 
 def hermitian(tensor: Tensor, length: int, axis: int) -> Tensor:

@@ -23,7 +23,7 @@ STEPS: dict[Any, Function] = {}
 """Operation -> the same in torch's operations."""
 
 
-def operation(schema: str, kernel: Function, steps: Function) -> Function:
+def operation(schema: str, kernel: Function, steps: Function, shape: Function | None = None) -> Function:
     """Define an operation, and return the function that calls it in plain traces for the CPU, else its steps.
 
     Parameters
@@ -34,6 +34,8 @@ def operation(schema: str, kernel: Function, steps: Function) -> Function:
         Computes it on the CPU.
     steps : callable
         Computes it by operations of torch that need no values.
+    shape : callable, optional
+        Makes an empty result, where the steps would decide a symbolic size.
     """
     name = schema.partition("(")[0]
     _library.define(schema)
@@ -55,7 +57,7 @@ def operation(schema: str, kernel: Function, steps: Function) -> Function:
     _library.impl(name, steps, "CompositeExplicitAutograd")
     _library.impl(name, kernel, "CPU")
     _library.impl(name, recorded, "Autograd")
-    torch.library.register_fake(f"tnp::{name}", steps, lib=_library)
+    torch.library.register_fake(f"tnp::{name}", shape or steps, lib=_library)
     torch.library.register_vmap(f"tnp::{name}", batched, lib=_library)
 
     def computed(*args: Any) -> Tensor:

@@ -5,6 +5,8 @@ Layer: owns counting. The caller checks the edges.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 
 from backend_torch.kernels import host, sorting
@@ -58,18 +60,24 @@ def _counted(indices: Tensor, weights: Tensor | None, size: int) -> Tensor:
 def histogram(values: Tensor, edges: Tensor, weights: Tensor | None, common: torch.dtype) -> Tensor:
     """Count the values, or sum the weights, between the edges; values and edges are compared in a common dtype."""
     edges = cast(edges, common)
-    if weights is None and len(edges) <= len(values) and host.computes(values):
+    if weights is None and host.computes(values) and len(edges) <= len(values):
         return _between(values, edges, common)
     if not len(edges):
         return values.new_zeros(0, dtype=torch.int64 if weights is None else weights.dtype)
     size = len(edges) + 1
     total: Tensor | None = None
-    for start in range(0, max(len(values), 1), BLOCK):
-        indices = bins(cast(values[start : start + BLOCK], common), edges).clamp(min=0)
-        block = counted(indices, None if weights is None else weights[start : start + BLOCK], size)
+    parts = _blocks(values)
+    weighings: Sequence[Tensor | None] = [None] * len(parts) if weights is None else _blocks(weights)
+    for part, weighing in zip(parts, weighings, strict=True):
+        block = counted(bins(cast(part, common), edges).clamp(min=0), weighing, size)
         total = block if total is None else total + block
     assert total is not None
     return total[1:-1]
+
+
+def _blocks(line: Tensor) -> tuple[Tensor, ...]:
+    """Return parts whose indices take little memory; one part, if a trace leaves the size open."""
+    return line.split(BLOCK) if type(line.shape[0]) is int else (line,)
 
 
 def _between(values: Tensor, edges: Tensor, common: torch.dtype) -> Tensor:

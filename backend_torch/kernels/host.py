@@ -58,7 +58,7 @@ def small(*tensors: Tensor, most: int = FEW) -> list[np.ndarray] | None:
     None if they have more elements, or torch has to compute.
     """
     for tensor in tensors:
-        if tensor.numel() > most:
+        if (count := tensor.numel()).__class__ is not int or count > most:  # a symbolic size would be decided
             return None
     return arrays(*tensors)
 

@@ -158,8 +158,8 @@ eig = _in_double(_eig)
 
 def _eigh(tensor: Tensor, UPLO: Literal["L", "U"] = "L") -> tuple[Tensor, Tensor]:
     """Return NumPy's results on the CPU for matrices of few rows: torch's LAPACK gives eigenvectors other signs."""
-    given = host.arrays(tensor) if tensor.shape[-1] <= _FEW_ROWS else None
-    if given is None:
+    given = host.arrays(tensor)
+    if given is None or tensor.shape[-1] > _FEW_ROWS:
         return torch.linalg.eigh(tensor, UPLO=UPLO)
     values, vectors = host.wrapped(np.linalg.eigh(given[0], UPLO))
     return values, vectors

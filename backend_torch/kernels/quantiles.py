@@ -22,9 +22,12 @@ _MANY = 16
 
 
 @explaining
-def arranged(lanes: Tensor, places: Sequence[int]) -> Tensor:
-    """Partition the lanes (last axis): the elements at ``places`` are where a sort puts them, and a NaN is last."""
-    if len(places) > _MANY:
+def arranged(lanes: Tensor, places: Sequence[int] | None) -> Tensor:
+    """Partition the lanes (last axis): the elements at ``places`` are where a sort puts them, and a NaN is last.
+
+    None stands for all places.
+    """
+    if places is None or len(places) > _MANY:
         return sorting.sort(lanes, -1)
     last = lanes.shape[-1] - 1
     kth = sorted({*places, last} if has_nan(lanes.dtype) else set(places))

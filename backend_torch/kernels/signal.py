@@ -31,7 +31,7 @@ def correlate(line: Tensor, window: Tensor, left: int, right: int) -> Tensor:
     if dtype is torch.float16:
         return correlate(line.to(torch.float32), window.to(torch.float32), left, right).to(dtype)
     padded = torch.cat([line.new_zeros(left), line, line.new_zeros(right)]) if left or right else line
-    length, size = len(window), len(padded) - len(window) + 1
+    length, size = window.shape[0], padded.shape[0] - window.shape[0] + 1
     if length <= FEW:
         given = host.arrays(padded, window.conj())
         if given is not None:  # one pass instead of two for each element of the window
@@ -53,7 +53,7 @@ def interpolate(x: Tensor, places: Tensor, values: Tensor, left: Tensor, right: 
     given = host.arrays(x, places, values, left, right)
     if given is not None:
         return host.wrapped(np.interp(*given))  # type: ignore[call-overload]
-    last = len(places) - 1
+    last = places.shape[0] - 1
     index = sorting.searchsorted(places, x, right=True) - 1
     low = index.clamp(0, max(last - 1, 0))
     high = (low + 1).clamp(max=last)

@@ -239,13 +239,14 @@ def searchsorted(line: Tensor, values: Tensor, right: bool, sorter: Tensor | Non
         line = restored(ordered(line).index_select(0, sorter), line.dtype)
     if line.is_complex():
         return _bisect(line, values, right)
-    if has_nan(line.dtype) and len(line) and (not is_readable(line) or bool(line[-1].isnan())):
+    if has_nan(line.dtype) and line.shape[0] and (not is_readable(line) or bool(line[-1].isnan())):
         # torch treats a NaN in the line as less than any value (https://github.com/pytorch/pytorch/issues/158738).
         is_last = line.isnan()
-        first = len(line) - is_last.sum()
+        size = line.shape[0]
+        first = size - is_last.sum()
         found = _searched(torch.where(is_last, torch.inf, line), values, right)
         if right:
-            return torch.where(values.isnan(), len(line), found.minimum(first))
+            return torch.where(values.isnan(), found.new_full((), size), found.minimum(first))
         return torch.where(values.isnan(), first, found)
     return _searched(ordered(line), ordered(values), right)
 

@@ -122,7 +122,7 @@ def _open(ranges: list[Any]) -> tuple[ndarray, ...]:
 
 def _dense(ranges: tuple[ndarray, ...], dtype: Any, device: Any = None) -> ndarray:
     """An open mesh filled and stacked."""
-    shape = np.broadcast_shapes(*[r.shape for r in ranges])
+    shape = tuple([line.shape[axis] for axis, line in enumerate(ranges)])
     grid = empty((len(ranges), *shape), dtype, device=device)
     for axis, values in enumerate(ranges):
         grid[axis] = values

@@ -6,7 +6,6 @@ Layer: owns NumPy's rules for lengths and dtypes of ranges.
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -25,6 +24,7 @@ from tnp._core.dtypes import DtypeError, numpy_dtype, tensor_dtype
 from tnp._core.errors import explain, integer_of, moved_axis, normalize_axis
 from tnp._manipulation.broadcasting import broadcast_arrays
 from tnp._manipulation.rearranging import moveaxis
+from tnp._manipulation.shape import as_length
 from tnp._ufunc import table as ufuncs
 
 Tensor = Any
@@ -175,7 +175,7 @@ def _whole(steps: Any) -> int:
 
 def _samples(num: Any) -> int:
     """Return the number of samples; ValueError for an invalid number."""
-    count = operator.index(num)
+    count = as_length(num)
     if count < 0:
         raise ValueError(f"Number of samples, {count}, must be non-negative.")
     if count > np.iinfo(np.intp).max:

@@ -197,7 +197,7 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, device: Any = 
 def _triangle(rows: Any, columns: Any, k: Any, dtype: Any, device: Any) -> Tensor:
     if (given := _with_fractions(rows, columns, k)) is not None:
         return cast(array(_mask(*given), device=device).tensor, dtype)
-    rows, columns = max(0, operator.index(rows)), max(0, operator.index(columns))
+    rows, columns = max(0, as_length(rows)), max(0, as_length(columns))
     if not isinstance(k, ndarray) or k.ndim or k.dtype.kind not in "iu":
         k = operator.index(k)
     return selection.triangle(rows, columns, k, dtype, device)

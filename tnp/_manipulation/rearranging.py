@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
+from backend_torch.graphs import symbolic
 from backend_torch.native import heads
 from backend_torch.tensors import host_views, memory
 from backend_torch.tensors import shape as kernels
@@ -507,11 +508,11 @@ def roll(a: Any, shift: Any, axis: Any = None) -> ndarray:
         return rolled
     tensor = tensor_of(a)
     if axis is None:
-        return wrap_array(kernels.roll_flat(tensor, _within(sum(map(int, _places(shift))), tensor.numel())))
+        return wrap_array(kernels.roll_flat(tensor, _within(sum(_places(shift)), tensor.numel())))
     axes = [normalize_axis(one, tensor.dim()) for one in (axis if np.iterable(axis) else [axis])]
     shifts = dict.fromkeys(axes, 0)
     for places, one in np.broadcast(_places(shift), axes):
-        shifts[one] += int(places)
+        shifts[one] += places
     turns = tuple([_within(places, tensor.shape[one]) for one, places in shifts.items()])
     return wrap_array(kernels.roll(tensor, turns, tuple(shifts)))
 
@@ -522,8 +523,10 @@ def _within(places: int, size: int) -> int:
 
 
 def _places(shift: Any) -> np.ndarray:
-    """Return shifts as a vector."""
-    shifts = np.atleast_1d(np.asarray(shift))
+    """Return shifts as a vector of Python's integers and of symbolic sizes."""
+    given = shift if isinstance(shift, (list, tuple)) else [shift]
+    is_open = any(map(symbolic.is_symbol, given))
+    shifts = np.array(given, object) if is_open else np.atleast_1d(np.asarray(shift))
     if shifts.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
-    return shifts
+    return np.array([places if is_open else int(places) for places in shifts], object)

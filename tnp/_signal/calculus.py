@@ -289,9 +289,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     for tensor in (wanted, places):
         if tensor.is_complex() and period is None:
             refuse_cast(to_numpy[tensor.dtype], np.dtype(float), "safe")
-    if not len(places):
+    if not places.shape[0]:
         raise ValueError("array of sample points is empty")
-    if len(places) != len(values):
+    if places.shape[0] != values.shape[0]:
         raise ValueError("fp and xp are not of the same length.")
     wanted, places = cast(wanted, FLOAT64), cast(places, FLOAT64)
     if period is not None:

@@ -339,7 +339,7 @@ def polyfit(
     if points.shape[0] != values.shape[0]:
         raise TypeError("expected x and y to have same length")
     if rcond is None:
-        rcond = len(points) * np.finfo(points.dtype).eps
+        rcond = points.shape[0] * np.finfo(points.dtype).eps
     left, right = vander(points, order), values
     if w is not None:
         weights = wrap_array(tensor_of(w, device=points.tensor.device)) + 0.0

@@ -10,6 +10,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from backend_torch.graphs import symbolic
 from backend_torch.kernels import reductions as kernels
 from backend_torch.kernels import sorting, value_checks
 from backend_torch.native import heads
@@ -491,7 +492,9 @@ def average(
     axes = None if axis is None else normalize_axes(axis, array.ndim, "axis")
     if weights is None:
         averaged = mean(array, axes, keepdims=keepdims)
-        total = wrap(cast(tensor_of(array.size / averaged.size if averaged.size else 0.0), averaged.tensor.dtype))
+        share = array.size / averaged.size if averaged.size else 0.0
+        number = symbolic.tensor(share) if symbolic.is_symbol(share) else tensor_of(share)
+        total = wrap(cast(number, averaged.tensor.dtype))
     else:
         weighing = aligned_weights(tensor_of(weights, device=array.tensor.device), array.tensor, axes)
         dtypes = [array.dtype, to_numpy[weighing.dtype], *([np.dtype(float)] if array.dtype.kind in "biu" else [])]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch.graphs import symbolic
 from backend_torch.kernels import signal
 from backend_torch.native import heads
 from backend_torch.tensors.casting import cast
@@ -123,7 +124,8 @@ def cov(
     table = table - means[:, None]
     other = table if weights is None else table * weights
     matrix = dot(table, other.T.conj())
-    return wrap_array((matrix * true_divide(1, divisor).astype(matrix.real.dtype)).tensor.squeeze())
+    factor = 1 / divisor if symbolic.is_symbol(divisor) else true_divide(1, divisor).astype(matrix.real.dtype)
+    return wrap_array((matrix * factor).tensor.squeeze())
 
 
 def _weighing(table: ndarray, ddof: Any, fweights: Any, aweights: Any) -> tuple[Any, Any]:
@@ -269,18 +271,20 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> ndarray:
         return found
     one, other = [atleast_1d(wrap(tensor)) for tensor in tensors_of(a, v)]
     for name, sequence in (("a", one), ("v", other)):
-        if not len(sequence):
+        if not sequence.shape[0]:
             raise ValueError(f"{name} cannot be empty")
-    if len(other) > len(one):
+    if other.shape[0] > one.shape[0]:
         one, other = other, one
     return _correlated(one.tensor, other[::-1].tensor, mode)
 
 
 def _by_numpy(function: Any, a: Any, v: Any, mode: Any) -> Any:
     """Let NumPy correlate a line with a short window, as the kernel does; None if the kernel has to."""
-    if type(a) is type(v) is ndarray and mode.__class__ is str and 0 < min(a.size, v.size) <= signal.FEW:
-        return heads.by_numpy(function, a, v, mode)
-    return None
+    if not type(a) is type(v) is ndarray or mode.__class__ is not str:
+        return None
+    one, other = a.size, v.size  # a comparison of symbolic sizes would be a guard
+    known = one.__class__ is other.__class__ is int
+    return heads.by_numpy(function, a, v, mode) if known and 0 < min(one, other) <= signal.FEW else None
 
 
 def _correlated(one: Any, other: Any, mode: Any) -> ndarray:
@@ -298,14 +302,15 @@ def _correlated(one: Any, other: Any, mode: Any) -> ndarray:
     for tensor in (one, other):
         check_line(tensor.shape)
     for name, tensor in (("first", one), ("second", other)):
-        if not len(tensor):
+        if not tensor.shape[0]:
             raise ValueError(f"{name} array argument cannot be empty")
     common = tensor_dtype(np.promote_types(to_numpy[one.dtype], to_numpy[other.dtype]))
     line, window = cast(one, common), cast(other, common)
-    swapped = len(line) < len(window)
+    swapped = line.shape[0] < window.shape[0]
     if swapped:
         line, window = window, line
-    spare = len(window) - 1
-    left, right = {0: (0, 0), 1: (len(window) // 2, spare - len(window) // 2), 2: (spare, spare)}[_MODES[mode]]
+    size = window.shape[0]
+    spare = size - 1
+    left, right = {0: (0, 0), 1: (size // 2, spare - size // 2), 2: (spare, spare)}[_MODES[mode]]
     result = signal.correlate(line, window, left, right)
     return wrap_array(flip(result, (0,)) if swapped else result)

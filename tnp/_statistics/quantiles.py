@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch.graphs import symbolic
 from backend_torch.kernels import host, reductions, value_checks
 from backend_torch.kernels import quantiles as kernels
 from backend_torch.tensors import interop, memory
@@ -305,7 +306,7 @@ def _quantile(
     if q.ndim > 2:
         raise ValueError("q must be a scalar or 1d")
     plain = weights is None and not skip_nan and out is None and isinstance(q, np.ndarray)
-    if plain and tensor.shape.numel() and (small := host.small(tensor)) is not None:
+    if plain and tensor.numel() and (small := host.small(tensor)) is not None:
         function: Any = np.quantile if scale == 1 else np.percentile
         wanted = asnumpy(given) if isinstance(given, ndarray) else given
         kept = keepdims is not _NoValue and bool(keepdims)
@@ -322,7 +323,7 @@ def _quantile(
         found = kernels.weighted(lanes, weights, interop.moved(tensor_of(q), tensor.device), skip_nan)
         if found is None:
             raise ValueError("Weights included NaN, inf or were all zero.")
-    elif skip_nan or isinstance(q, ndarray):
+    elif skip_nan or isinstance(q, ndarray) or symbolic.is_symbol(lanes.shape[-1]):
         found = _of_each_lane(lanes, q, weak, method, skip_nan)
     else:
         found = _of_all_lanes(lanes, q, weak, method)
@@ -362,8 +363,12 @@ def _of_all_lanes(lanes: Tensor, q: np.ndarray, weak: bool, method: str) -> Tens
 def _of_each_lane(lanes: Tensor, q: Any, weak: bool, method: str, skip_nan: bool) -> Tensor:
     """Return quantiles of lanes with different places, or with places that the host does not know."""
     quantiles = wrap_array(interop.moved(tensor_of(q), lanes.device).reshape(-1))
-    lanes = kernels.arranged(lanes, range(lanes.shape[-1]))
-    size = wrap_array(kernels.valid_count(lanes) if skip_nan else tensor_of([lanes.shape[-1]], device=lanes.device))
+    lanes, length = kernels.arranged(lanes, None), lanes.shape[-1]
+    if skip_nan:
+        size = wrap_array(kernels.valid_count(lanes))
+    else:
+        size = wrap_array(symbolic.tensor(length).reshape(1) if symbolic.is_symbol(length) else tensor_of([length]))
+        size = wrap_array(interop.moved(size.tensor, lanes.device))
     if quantiles.dtype.kind == "f":
         size = size.astype(quantiles.dtype)  # the int in its place would take that dtype
     low, high, weight = _places(public.namespace(), method, size, quantiles)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch.autodiff import batching, collectives
-from backend_torch.graphs import control_flow
+from backend_torch.graphs import control_flow, symbolic
 from backend_torch.graphs.compiling import is_inside
 from backend_torch.tensors import trace_state
 from backend_torch.torch_private import messages
@@ -422,7 +422,7 @@ def map_fn(
         return vectorized_map(fn, elems, in_axes=in_axes, out_axes=out_axes, chunk_size=batch_size)
     elements = _Elements(elems, in_axes)
     _check_takes_one(fn, elems)
-    if elements.length > _UNROLLED and control_flow.is_recorded():
+    if (symbolic.is_symbol(elements.length) or elements.length > _UNROLLED) and control_flow.is_recorded():
         with contextlib.suppress(NotImplementedError):  # fn writes to an array
             return _with_axes(_as_a_loop(fn, elements), out_axes)
     return _with_axes(_one_by_one(fn, elements), out_axes)

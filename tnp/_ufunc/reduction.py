@@ -279,7 +279,7 @@ def mask_of(where: Any, tensor: Tensor) -> Tensor:
     mask = tensor_of(where, device=tensor.device)
     given, shape = tuple(mask.shape), tuple(tensor.shape)
     try:
-        broadcast = np.broadcast_shapes(given, shape)
+        broadcast = shape if given == shape else np.broadcast_shapes(given, shape)
     except ValueError:
         raise ValueError(
             f"operands could not be broadcast together: the array has shape {shapes_text([shape])}, where "

@@ -75,6 +75,23 @@ def _mask(where: Any, home: Any) -> Tensor:
     return mask
 
 
+def _with_sizes(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return operands with symbolic sizes as Python's numbers of the trace; beside numbers alone they are decided.
+
+    ``int(np.sqrt(n))`` is a length.
+    """
+    found = []
+    beside = any(isinstance(x, ndarray) or memory.is_tensor(x) for x in operands)
+    for operand in operands:
+        if symbolic.is_symbol(operand) and beside:
+            made = _new(number)
+            made.tensor = symbolic.tensor(operand)
+        else:
+            made = symbolic.decided(operand) if symbolic.is_symbol(operand) else operand
+        found.append(made)
+    return tuple(found)
+
+
 _MISSING = object()
 
 
@@ -210,7 +227,8 @@ class Ufunc:
             raise TypeError(f"{self.__name__}() takes from 2 to {self.nargs} positional arguments but 1 was given")
         order = checked_order(order)
         outs = outputs(self, out)
-        operands = tuple([symbolic.decided(x) if symbolic.is_symbol(x) else x for x in operands])
+        if any(map(symbolic.is_symbol, operands)):
+            operands = _with_sizes(operands)
         inputs, targets, home = self._operands(operands, outs, casting, dtype, signature, sig)
         mask = None if where is True else _mask(where, home)
         function = self._kernel.resolve(*[t.dtype for t in inputs])

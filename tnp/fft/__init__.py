@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch.graphs import symbolic
 from backend_torch.kernels import fft as kernels
 from backend_torch.tensors import devices
 from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import tensor_of
 from tnp._core.public import publish
 from tnp._manipulation.rearranging import roll
+from tnp._manipulation.shape import as_length
 from tnp.fft._many_axes import fft2, fftn, ifft2, ifftn, irfft2, irfftn, rfft2, rfftn
 from tnp.fft._one_axis import fft, hfft, ifft, ihfft, irfft, rfft
 
@@ -63,7 +65,7 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> n
         raise TypeError(f"expected a sequence of integers or a single integer, got '{n}'")
     if n < 0:
         raise ValueError("negative dimensions are not allowed")
-    return _scaled(kernels.frequencies(int(n), (int(n) + 1) // 2, devices.parse(device)), step, dtype)
+    return _scaled(kernels.frequencies(as_length(n), (as_length(n) + 1) // 2, devices.parse(device)), step, dtype)
 
 
 def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> ndarray:
@@ -110,7 +112,7 @@ _MOST = np.iinfo(np.intp).max
 
 def _step(n: Any, d: Any) -> Any:
     """Return the lowest frequency that is not zero."""
-    if not isinstance(n, (int, np.integer)):
+    if not isinstance(n, (int, np.integer)) and not symbolic.is_symbol(n):
         raise ValueError("n should be an integer")
     if not -_MOST <= n <= _MOST:
         raise ValueError("Maximum allowed dimension exceeded")

@@ -5,7 +5,6 @@ Layer: owns the arguments that all transforms share (number of points, norm, ``o
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from tnp._core.convert import output_tensor, tensor_of_shape, tensors_of
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import normalize_axis
 from tnp._core.strided_views import put_back
+from tnp._manipulation.shape import as_length
 
 Tensor = Any
 
@@ -34,7 +34,7 @@ def points(n: Any, halved: bool = False) -> int:
     """Return the number of points of a transform, at least one; True counts as one only where NumPy halves it."""
     if n < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
-    count = operator.index(n)
+    count = as_length(n)
     if n is True and not halved:
         raise TypeError("an integer is required")
     return count

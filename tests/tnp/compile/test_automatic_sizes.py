@@ -67,7 +67,7 @@ def test_only_sizes_that_differ_are_open() -> None:
         (lambda x: x.sum(), {"dynamic": False}),
         (lambda x: x.sum(), {"backend": "eager"}),
         (lambda x: 1 / (1 + np.exp(-x)), {}),  # g++ alone needs no second compile
-        (lambda x: np.fft.fft(x).real + x.sum(), {}),  # can't leave sizes open
+        (lambda x: np.delete(x, 1) + x.sum(), {}),  # can't leave sizes open
         (lambda x: x.sum() + np.random.random(x.shape).sum() * 0, {}),
     ],
 )
