@@ -258,7 +258,7 @@ WORKLOADS = [
     Workload(
         "gradients, 32-64-2, batch 512",
         tape,
-        (Target("tnp GradientTape", "torch.autograd", 1.15), Target("tnp compiled", "jax.jit", 0.9)),
+        (Target("tnp GradientTape", "torch.autograd", 1.0), Target("tnp compiled", "jax.jit", 0.9)),
     ),
     Workload("batch Jacobian (16, 2, 32)", batch_jacobian, (Target("tnp batch_jacobian", "torch.func", 1.1),)),
     Workload("Hessian of 100 parameters", hessian, (Target("tnp hessian", "torch.func", 1.1),)),

@@ -19,6 +19,7 @@ from torch.utils.checkpoint import checkpoint as _torch_checkpoint
 from backend_torch.autodiff import outside, transform_levels
 from backend_torch.autodiff.old_values import old_values_kept, privately, unhooked, was_overwritten
 from backend_torch.autodiff.replayed_draws import Draws
+from backend_torch.native import heads
 from backend_torch.tensors import trace_state
 from backend_torch.torch_private import autograd, functorch, messages, traces
 from backend_torch.torch_private.functorch import is_transforming
@@ -171,7 +172,7 @@ def source(handle: Any, number: int, used: Tensor) -> Source:
     """Return the source of a watched tensor with this number for `gradients`: ``used`` until it is written to."""
     if isinstance(handle, Tensor):
         return handle
-    return GradientEdge(handle, number) if version_of(used) else used
+    return used if used.grad_fn is handle else GradientEdge(handle, number)
 
 
 def _handle(tensor: Tensor) -> Tensor:
@@ -213,7 +214,8 @@ def begin() -> Before:
     state.tapes += 1
     state.begun += 1
     before = torch.is_grad_enabled(), state.begun, state.checkpoints
-    autograd.set_grad_enabled(True)
+    if not before[0]:
+        autograd.set_grad_enabled(True)
     return before
 
 
@@ -231,7 +233,8 @@ def end(before: Before) -> tuple[bool, bool]:
     """End a recording; return whether it had others inside, and whether functions are run again for gradients."""
     state = _state
     state.tapes -= 1
-    autograd.set_grad_enabled(before[0])
+    if torch.is_grad_enabled() is not before[0]:
+        autograd.set_grad_enabled(before[0])
     return state.begun != before[1], state.checkpoints != before[2]
 
 
@@ -254,6 +257,8 @@ def gradients(
         (target,) = targets
         if target.requires_grad and type(target) is Tensor and target.is_cpu and not target.dim():
             # One number: the checks of torch.autograd.grad take longer than the smaller operations of such a program.
+            if not torch.compiler.is_compiling() and (found := heads.gradients(target, sources, retain)) is not None:
+                return found
             return transform_levels.own(autograd.gradients_of_one(target, sources, retain))
     pairs = [
         (target, torch.ones_like(target) if given is None else given)

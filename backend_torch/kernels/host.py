@@ -118,4 +118,5 @@ def hosted(ufunc: np.ufunc, otherwise: Function, warns: bool = True) -> Function
             return wrapped(ufunc(*given))
 
     on_host.ufunc = ufunc  # type: ignore[attr-defined]  # whose loops the native core calls
+    on_host.otherwise = otherwise  # type: ignore[attr-defined]
     return on_host

@@ -35,7 +35,8 @@ HEADS = (
     *("min", "any", "all", "argmax", "argmin", "mean", "dot", "norm", "where", "roll", "concatenate", "like", "astype"),
     *("squeeze", "swapaxes", "at_least", "in_order", "ravel", "part", "nonzero", "numpy_of", "of_numpy", "over_numpy"),
     *("by_numpy", "few_by_numpy", "write_by_numpy", "linspace", "vdot", "bincount", "item", "count_nonzero"),
-    *("diagonal", "flatten", "cumsum", "cumprod", "tolist", "std", "var", "ufunc", "draw"),
+    *("diagonal", "flatten", "cumsum", "cumprod", "tolist", "std", "var", "ufunc", "draw", "watch"),
+    "gradients",
 )
 """The functions that have a native head."""
 
@@ -142,13 +143,16 @@ def _load() -> ModuleType | None:
 def _resolve(ufunc: np.ufunc, kernel: Any, *given: int) -> tuple[Any, ...] | None:
     """What NumPy resolves the dtypes of operands and output to, by number; -1 is an output that it may choose.
 
-    The last item is the ufunc of NumPy's that is the kernel on these dtypes, or None.
+    Then the ufunc of NumPy's that is the kernel on these dtypes, or None; and the name of torch's function that is the
+    kernel where a gradient is recorded, or None for other functions, which may have derivatives of their own.
     """
     try:
         resolved = ufunc.resolve_dtypes(tuple([None if number < 0 else _GIVEN[number] for number in given]))
         numbers = [_NUMBERS[dtype] for dtype in resolved]
         function = kernel.resolve(*[DTYPES[number] for number in numbers[: ufunc.nin]])
-        return *numbers, getattr(function, "ufunc", None)
+        recorded = getattr(function, "otherwise", function)
+        name = recorded.__name__
+        return *numbers, getattr(function, "ufunc", None), name if getattr(torch, name, None) is recorded else None
     except (TypeError, KeyError):  # it refuses, or would compute in a dtype that no tensor can carry
         return None
 

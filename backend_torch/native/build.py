@@ -30,6 +30,7 @@ SOURCES = {
         "picking",
         "indexing",
         "kernels",
+        "recording",
         "host",
         "ufuncs",
         "functions",

@@ -43,11 +43,12 @@ constexpr c10::DispatchKeySet PLAIN{
     c10::DispatchKey::CPU, c10::DispatchKey::ADInplaceOrView, c10::DispatchKey::AutogradCPU,
     c10::DispatchKey::AutocastCPU};
 
+template <bool IS_RECORDED = false>  // whether the tensor may have a gradient
 inline bool is_plain(const at::Tensor& tensor) {
   auto* impl = tensor.unsafeGetTensorImpl();
   if (impl->key_set() != PLAIN) return false;
   if (impl->autograd_meta() == nullptr) return true;
-  return !impl->requires_grad() && !impl->_fw_grad(0, tensor).defined();
+  return (IS_RECORDED || !impl->requires_grad()) && !impl->_fw_grad(0, tensor).defined();
 }
 
 inline char* data_of(const at::Tensor& tensor) {  // for reading
@@ -67,6 +68,17 @@ template <class Run>
 void in_parts(int64_t n, Run&& run) {
   if (n <= LARGE) return run(0, n);
   in_threads(n, run);
+}
+
+// Call `body()`, which may take long for so many elements, without the GIL then.
+template <class Body>
+auto without_gil(int64_t n, Body&& body) -> decltype(body()) {
+  if (n < LARGE) return body();
+  struct Released {
+    PyThreadState* state = PyEval_SaveThread();
+    ~Released() { PyEval_RestoreThread(state); }
+  } released;
+  return body();
 }
 
 // Sets of dtypes.

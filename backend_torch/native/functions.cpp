@@ -26,6 +26,7 @@
 #include "host.h"
 #include "layout.h"
 #include "loops.h"
+#include "recording.h"
 
 namespace tnp {
 namespace {
@@ -1292,6 +1293,8 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (count != COUNT || !are_none(args, 2, KEEPDIMS) || !PyBool_Check(args[KEEPDIMS])) return nullptr;
     if ((WHERE == KEEPDIMS + 2 && args[KEEPDIMS + 1] != no_value) || (!IS_PLACE && args[WHERE] != Py_True)) return nullptr;
     const at::Tensor* tensor = is_quiet() ? array_tensor(args[0]) : nullptr;
+    if (tensor == nullptr && (KIND == SUM || KIND == MEAN) && is_quiet())
+      return recorded_reduction(KIND == SUM ? Recorded::SUM : Recorded::MEAN, args[0], args[1], args[KEEPDIMS] == Py_True);
     if (tensor == nullptr || tensor->numel() == 0 || tensor->numel() >= LARGE || tensor->dim() == 0) return nullptr;
     int8_t dtype = dtype_of(*tensor);
     if (dtype == NONE || dtype >= LOOPS) return nullptr;
@@ -1560,7 +1563,8 @@ PyObject* concatenate(PyObject*, PyObject* arrays) {
 PyObject* matmul(PyObject* x, PyObject* y) {
   if (!is_quiet()) return nullptr;
   const at::Tensor *a = factor(x), *b = factor(y);
-  if (a == nullptr || b == nullptr || a->dtype() != b->dtype() || a->sizes().back() != b->sizes()[0]) return nullptr;
+  if (a == nullptr || b == nullptr) return recorded_matmul(x, y);
+  if (a->dtype() != b->dtype() || a->sizes().back() != b->sizes()[0]) return nullptr;
   return wrap(product(*a, *b));
 }
 

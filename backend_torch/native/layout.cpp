@@ -275,6 +275,16 @@ PyObject* wrap(at::Tensor&& tensor) {
   return wrap_scalar(data_of(tensor), dtype_of(tensor.unsafeGetTensorImpl()));
 }
 
+PyObject* wrap_recorded(at::Tensor&& tensor) {
+  if (!tensor.requires_grad()) return wrap(std::move(tensor));
+  if (tensor.dim() != 0) return wrap_array(std::move(tensor));
+  Held* it = allocate(classes.scalar, scalars);
+  if (it == nullptr) return nullptr;
+  it->impl = tensor.unsafeReleaseTensorImpl();
+  PyObject_GC_Track(it);
+  return reinterpret_cast<PyObject*>(it);
+}
+
 namespace {
 
 PyObject* wrap_view_of(PyObject* array, const at::Tensor& tensor, c10::IntArrayRef sizes, c10::IntArrayRef strides,

@@ -12,7 +12,7 @@ struct Held {
   alignas(8) char value[16];  // a scalar's element; in a float64 this is the value of Python's float
   PyObject* weakrefs;
   PyObject* tensor;         // the object that Python has seen or set: normally a torch.Tensor
-  c10::TensorImpl* impl;    // without it: a tensor that Python has not seen, without autograd history
+  c10::TensorImpl* impl;    // without it: a tensor that Python has not seen; with a history only if it has no base
   c10::TensorImpl* base;    // its base if it is a view; autograd learns of the view when Python needs it
   uint32_t version;         // the base's version when the view was made
   bool is_without_grad;     // whether the view was made under no_grad
@@ -50,23 +50,28 @@ inline bool is_ours(PyObject* x) { return is_array(x) || is_scalar(x) || is_read
 inline Held* held(PyObject* x) { return reinterpret_cast<Held*>(x); }
 
 // Return the tensor of an array; nullptr if the guard refuses it, and for a scalar that has none.
+template <bool IS_RECORDED = false>
 inline const at::Tensor* plain_tensor(PyObject* x) {
   const Held* it = held(x);
   if (it->tensor == nullptr) {
     // Writing a value with a gradient to a view gives its base a history, which Python has not seen either.
-    if (it->impl == nullptr || !is_plain(as_tensor(it->base != nullptr ? it->base : it->impl))) return nullptr;
-    return &as_tensor(it->impl);
+    if (it->impl == nullptr || (it->base != nullptr && !is_plain(as_tensor(it->base)))) return nullptr;
+    return is_plain<IS_RECORDED>(as_tensor(it->impl)) ? &as_tensor(it->impl) : nullptr;
   }
   if (!THPVariable_CheckExact(it->tensor)) return nullptr;
   const at::Tensor& tensor = THPVariable_Unpack(it->tensor);
-  return is_plain(tensor) ? &tensor : nullptr;
+  return is_plain<IS_RECORDED>(tensor) ? &tensor : nullptr;
 }
+
+// As `plain_tensor`, but the tensor may have a gradient.
+inline const at::Tensor* recorded_tensor(PyObject* x) { return plain_tensor<true>(x); }
 
 // Make an array of a tensor that Python has not seen, or a scalar if it is 0-d. A new reference; nullptr with an
 // exception set.
 PyObject* wrap(at::Tensor&& tensor);
 PyObject* wrap_array(at::Tensor&& tensor);
 PyObject* wrap_scalar(const char* value, int8_t dtype);
+PyObject* wrap_recorded(at::Tensor&& tensor);  // which may have a gradient
 
 // Make a view of an array's tensor, which passed the guard; nullptr without an exception if torch has to make it.
 PyObject* wrap_view(PyObject* array, const at::Tensor& tensor, c10::IntArrayRef sizes, c10::IntArrayRef strides,

@@ -2,6 +2,7 @@
 #include "functions.h"
 #include "host.h"
 #include "layout.h"
+#include "recording.h"
 #include "slots.h"
 #include "ufuncs.h"
 
@@ -83,7 +84,7 @@ PyMODINIT_FUNC PyInit_core() {
   if (module == nullptr) return nullptr;
   PyTypeObject* slot = tnp::make_slot_type();
   bool failed = slot == nullptr || PyModule_AddType(module, slot) < 0;
-  for (PyMethodDef* functions : {tnp::FUNCTIONS, tnp::HOST_FUNCTIONS, tnp::UFUNC_FUNCTIONS})
+  for (PyMethodDef* functions : {tnp::FUNCTIONS, tnp::HOST_FUNCTIONS, tnp::UFUNC_FUNCTIONS, tnp::RECORDING_FUNCTIONS})
     failed = failed || PyModule_AddFunctions(module, functions) < 0;
   if (failed) {
     Py_DECREF(module);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "functions.h"
+#include "recording.h"
 
 namespace tnp {
 
@@ -78,8 +79,9 @@ bool is_taken(const Operand& operand) {
   return !overflow && makes_on_cpu();  // a larger number is an object to NumPy
 }
 
-// Resolve dtypes by NumPy, and find NumPy's loop if that is the kernel; false without an exception if NumPy refuses.
-bool resolve(Ufunc* ufunc, const int8_t* given, int nin, int8_t out, int8_t* resolved, NumpyLoop& loop) {
+// Resolve dtypes by NumPy, and find NumPy's loop if that is the kernel, and the name of torch's function for what autograd
+// records, if there is one; false without an exception if NumPy refuses.
+bool resolve(Ufunc* ufunc, const int8_t* given, int nin, int8_t out, int8_t* resolved, NumpyLoop& loop, std::string& name) {
   PyObject* arguments = PyTuple_New(nin + 3);
   if (arguments == nullptr) return false;
   PyTuple_SET_ITEM(arguments, 0, Py_NewRef(ufunc->numpy));
@@ -91,11 +93,12 @@ bool resolve(Ufunc* ufunc, const int8_t* given, int nin, int8_t out, int8_t* res
     clear_refusal();
     return false;
   }
-  bool found = PyTuple_Check(answer) && PyTuple_GET_SIZE(answer) == nin + 2;
+  bool found = PyTuple_Check(answer) && PyTuple_GET_SIZE(answer) == nin + 3;
   for (int i = 0; found && i <= nin; i++)
     resolved[i] = static_cast<int8_t>(PyLong_AsLong(PyTuple_GET_ITEM(answer, i)));
   PyObject* numpy = found ? PyTuple_GET_ITEM(answer, nin + 1) : Py_None;
   if (numpy != Py_None) loop = numpy_loop(numpy, resolved, nin + 1);
+  if (found && PyUnicode_Check(PyTuple_GET_ITEM(answer, nin + 2))) name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(answer, nin + 2));
   Py_DECREF(answer);
   return found;
 }
@@ -104,7 +107,9 @@ const BinaryPlan& make_plan(Ufunc* ufunc, BinaryPlan& plan, int8_t a, int8_t b, 
   plan.state = State::PYTHON;
   int8_t given[] = {a, b}, resolved[3];
   NumpyLoop numpy;
-  if (!resolve(ufunc, given, 2, out, resolved, numpy)) return plan;
+  std::string name;
+  if (!resolve(ufunc, given, 2, out, resolved, numpy, name)) return plan;
+  plan.recorded = recorded_binary(name.c_str());
   plan.left = resolved[0];
   plan.right = resolved[1];
   plan.out = resolved[2];
@@ -128,7 +133,9 @@ const UnaryPlan& make_plan(Ufunc* ufunc, UnaryPlan& plan, int8_t a) {
   plan.state = State::PYTHON;
   int8_t resolved[2];
   NumpyLoop numpy;
-  if (!resolve(ufunc, &a, 1, NONE, resolved, numpy)) return plan;
+  std::string name;
+  if (!resolve(ufunc, &a, 1, NONE, resolved, numpy, name)) return plan;
+  plan.recorded = recorded_unary(name.c_str());
   plan.in = resolved[0];
   plan.out = resolved[1];
   plan.is_half = plan.in == F16;
@@ -282,16 +289,21 @@ bool is_refused(const Ufunc* ufunc, const BinaryPlan& plan, const Operand& b) {
   return ufunc->is_power && plan.right >= I8 && plan.right <= I64 && has_negative(b);
 }
 
+// Read the number that is an exponent, in a dtype; false if the dtype does not take it.
+bool read_exponent(const Operand& operand, int8_t dtype, double& exponent) {
+  alignas(16) char value[16];
+  if (!store_number(operand.number, dtype, value, false)) return false;
+  copy_loop(dtype, F64)(reinterpret_cast<char*>(&exponent), value, 1, 1, 1);
+  return true;
+}
+
 // NumPy's shortcuts for powers with a number as exponent; torch computes the others.
 PyObject* call_power(const BinaryPlan& plan, const Operand& a, const Operand& b) {
   int8_t dtype = plan.left;
   if (bit(dtype) & COMPLEX || dtype >= LOOPS || dtype == B1) return nullptr;
-  alignas(16) char value[16], wide[16];
-  if (!store_number(b.number, dtype, value, false)) return nullptr;
-  bool is_float = dtype == F32 || dtype == F64;
-  copy_loop(dtype, F64)(wide, value, 1, 1, 1);
   double exponent;
-  std::memcpy(&exponent, wide, sizeof exponent);
+  if (!read_exponent(b, dtype, exponent)) return nullptr;
+  bool is_float = dtype == F32 || dtype == F64;
   const char* name = exponent == 2                ? "square"
                      : !is_float                  ? nullptr
                      : exponent == 0.5            ? "sqrt"
@@ -308,16 +320,6 @@ PyObject* call_power(const BinaryPlan& plan, const Operand& a, const Operand& b)
   at::Tensor base;
   if (!tensor_of(a, dtype, base)) return nullptr;
   return wrap(at::cpu::pow(base, c10::Scalar(exponent)));
-}
-
-template <class Body>
-at::Tensor without_gil(int64_t n, Body&& body) {
-  if (n < LARGE) return body();
-  struct Released {
-    PyThreadState* state = PyEval_SaveThread();
-    ~Released() { PyEval_RestoreThread(state); }
-  } released;
-  return body();
 }
 
 }  // namespace
@@ -501,9 +503,56 @@ PyObject* call_scalar(Ufunc* ufunc, PyObject* x) noexcept {
   return wrap_scalar(out, plan.out);
 }
 
+namespace {
+
+// Read an operand that may have a gradient. A NumPy array is none: the gradient would need a copy of it.
+bool read_recorded(PyObject* x, Operand& operand) {
+  if (is_numpy(x)) return false;
+  if (!is_ours(x) || held(x)->has_value) return read(x, operand);
+  operand.tensor = recorded_tensor(x);
+  if (operand.tensor == nullptr || is_readonly(x)) return false;
+  operand.given = dtype_of(*operand.tensor);
+  return operand.given != NONE;
+}
+
+bool has_gradient(const Operand& operand) { return operand.tensor != nullptr && operand.tensor->requires_grad(); }
+
+// Compute arrays with gradients by torch's own function, if that is the kernel.
+PyObject* call_recorded(Ufunc* ufunc, PyObject* x, PyObject* y) {
+  Operand a, b;
+  if (PyErr_Occurred() || !read_recorded(x, a) || !read_recorded(y, b)) return nullptr;
+  if (!has_gradient(a) && !has_gradient(b)) return nullptr;
+  if ((is_scalar(x) && is_list(y)) || (is_list(x) && is_scalar(y))) return nullptr;
+  BinaryPlan& plan = ufunc->binary[a.given][b.given];
+  if (plan.state == State::UNKNOWN) make_plan(ufunc, plan, a.given, b.given, NONE);
+  at::Tensor left, right;
+  if (ufunc->is_power) {
+    double exponent;
+    if (b.number == nullptr || !(bit(plan.left) & FLOATS) || !read_exponent(b, plan.left, exponent)) return nullptr;
+    if (!tensor_of(a, plan.left, left)) return nullptr;
+    at::Tensor result = without_gil(left.numel(), [&] { return recorded_power(left, exponent); });
+    return result.defined() ? wrap_recorded(std::move(result)) : nullptr;
+  }
+  if (plan.recorded == nullptr || !tensor_of(a, plan.left, left) || !tensor_of(b, plan.right, right)) return nullptr;
+  return wrap_recorded(without_gil(std::max(left.numel(), right.numel()), [&] { return plan.recorded(left, right); }));
+}
+
+PyObject* call_recorded(Ufunc* ufunc, PyObject* x) {
+  Operand a;
+  if (PyErr_Occurred() || !read_recorded(x, a) || !has_gradient(a)) return nullptr;
+  UnaryPlan& plan = ufunc->unary[a.given];
+  if (plan.state == State::UNKNOWN) make_plan(ufunc, plan, a.given);
+  at::Tensor operand;
+  if (plan.recorded == nullptr || !tensor_of(a, plan.in, operand)) return nullptr;
+  return wrap_recorded(without_gil(operand.numel(), [&] { return plan.recorded(operand); }));
+}
+
+}  // namespace
+
 PyObject* call_binary(Ufunc* ufunc, PyObject* x, PyObject* y) {
   Operand a, b;
-  if (!is_quiet() || !read(x, a) || !read(y, b)) return nullptr;
+  if (!is_quiet()) return nullptr;
+  if (!read(x, a) || !read(y, b)) return call_recorded(ufunc, x, y);
   if (!is_ours(x) && !is_ours(y)) {
     if (!is_taken(a) || !is_taken(b)) return nullptr;
   }
@@ -520,7 +569,9 @@ PyObject* call_binary(Ufunc* ufunc, PyObject* x, PyObject* y) {
 
 PyObject* call_unary(Ufunc* ufunc, PyObject* x) {
   Operand a;
-  if (!is_quiet() || !read(x, a) || (!is_ours(x) && !is_taken(a))) return nullptr;
+  if (!is_quiet()) return nullptr;
+  if (!read(x, a)) return call_recorded(ufunc, x);
+  if (!is_ours(x) && !is_taken(a)) return nullptr;
   UnaryPlan& plan = ufunc->unary[a.given];
   if (plan.state == State::UNKNOWN) make_plan(ufunc, plan, a.given);
   if (!is_native(plan.state)) return nullptr;

@@ -24,6 +24,7 @@ struct BinaryPlan {
   BinaryLoop loop;
   BinaryLoop::One one = nullptr;  // for scalars and numbers
   BinaryKernel kernel = nullptr;
+  BinaryKernel recorded = nullptr;  // torch's function, by the dispatcher
 };
 
 struct UnaryPlan {
@@ -33,6 +34,7 @@ struct UnaryPlan {
   UnaryLoop loop;
   UnaryLoop::One one = nullptr;
   UnaryKernel kernel = nullptr;
+  UnaryKernel recorded = nullptr;
   OneElement by_kernel = nullptr;
 };
 
@@ -50,7 +52,8 @@ struct Ufunc {
 };
 
 // The Python function that resolves dtypes: (NumPy's ufunc, kernel, dtype numbers; -1 leaves one open) -> None if it
-// refuses, or the dtype numbers, and NumPy's ufunc if that is the kernel for them, else None.
+// refuses, or the dtype numbers, NumPy's ufunc if that is the kernel for them, else None, and the name of torch's function
+// that is the kernel for what autograd records, else None.
 extern PyObject* resolver;
 
 Ufunc* add_ufunc(PyObject* object, PyObject* numpy, PyObject* kernel, const char* name);

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from backend_torch.autodiff import autodiff, jacobians, old_values
+from backend_torch.native import heads
 from tnp._core.base import like, ndarray, wrap_array
 from tnp._core.convert import tensor_of
 from tnp._transforms import pytree
@@ -74,7 +75,9 @@ class GradientTape:
         self._watched: dict[int, Watched] = {}
         self._before: Any = None  # what the backend was doing when the tape began to record
         self._kept: Any = None
-        self._versions: dict[int, int] = {}  # of the watched arrays' tensors when the recording ended
+        self._versions: dict[
+            int, int
+        ] = {}  # of watched arrays' tensors, where the stand-ins have versions of their own
         self._used = self._shared = self._computes_again = False
 
     def __enter__(self) -> GradientTape:
@@ -82,6 +85,7 @@ class GradientTape:
             raise ValueError("the tape is already recording")
         self._used = self._computes_again = False
         self._watched = {}
+        self._versions = {}
         self._before = autodiff.begin()
         self._shared = autodiff.is_inner()
         if self._overwrites or self._persistent:
@@ -111,9 +115,18 @@ class GradientTape:
                 array.tensor = tensor
             else:  # another shape or dtype was assigned to it
                 array.tensor = autodiff.detached(array.tensor)
-            if autodiff.version(used):
+        self._tell_of_writes(True)
+
+    def _tell_of_writes(self, by_the_program: bool) -> None:
+        """Tell autograd of writes to watched arrays by another tensor over their memory, where it does not see them."""
+        for key, before in self._versions.items():
+            _, tensor, used, _, _ = self._watched[key]
+            is_written = by_the_program and autodiff.version(used) > 0
+            if autodiff.version(tensor) != before:
+                autodiff.written_through(used)
+            if is_written:
                 autodiff.written_through(tensor)
-            self._versions[id(array)] = autodiff.version(tensor)
+            self._versions[key] = autodiff.version(tensor)
 
     def watch(self, arrays: Any) -> None:
         """Record the operations on arrays from now on.
@@ -131,10 +144,12 @@ class GradientTape:
         """
         if self._before is None:
             raise RuntimeError("the tape isn't recording: watch arrays inside its with block")
-        found = self._watched
+        found, leaves = self._watched, _leaves(arrays, "arrays")
+        if heads.watch(leaves, found):
+            return
         new: list[ndarray] = []
         tensors: list[Tensor] = []
-        for array in _leaves(arrays, "arrays"):
+        for array in leaves:
             if not isinstance(array, ndarray):
                 path = _path(arrays, "arrays", array)
                 raise TypeError(f"watch: {path} is a {type(array).__name__}: only tnp arrays can be watched")
@@ -151,6 +166,7 @@ class GradientTape:
             if id(array) not in found:  # it may be in the container twice
                 used = stand_ins[index]
                 found[id(array)] = (array, array.tensor, used, handles[index], index)
+                self._versions[id(array)] = autodiff.version(array.tensor)
                 array.tensor = used
 
     @contextlib.contextmanager
@@ -165,6 +181,7 @@ class GradientTape:
         """Forget the watched arrays and the recorded operations, and continue to record."""
         self._release()
         self._watched.clear()
+        self._versions.clear()
         self._used = False
 
     def gradient(
@@ -294,9 +311,7 @@ class GradientTape:
             raise RuntimeError("the tape has been asked for gradients before: use GradientTape(persistent=True)")
         self._used = True
         if self._before is None:
-            for array, tensor, used, _, _ in self._watched.values():
-                if autodiff.version(tensor) != self._versions[id(array)]:  # written since: torch is to know
-                    autodiff.written_through(used)
+            self._tell_of_writes(False)
 
     def _differentiated(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call the backend's function; ``checkpoint`` recomputes with the watched arrays as they were recorded."""

@@ -566,3 +566,62 @@ def test_a_tape_within_a_tape_watches_what_no_gradient_flows_to() -> None:
     assert function(x).tolist() == np.vectorized_map(function, x[:, None])[:, 0].tolist() == [4.0, 12.0]
     assert np.compile(function, backend="eager")(x).tolist() == [4.0, 12.0]
     assert np.grad(lambda x: function(x).sum())(x).tolist() == [0.0, 0.0]
+
+
+def test_a_watched_array_is_written_by_another_name() -> None:
+    x = vector()
+    other = x[:]
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = (x * x).sum()
+        other[0] = 50.0
+    with pytest.raises(RuntimeError, match="overwritten"):
+        tape.gradient(y, x)
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        other[0] = 3.0
+        y = (x * 2).sum()  # whose gradient needs no value of x
+        other[0] = 4.0
+    close(tape.gradient(y, x), [2.0, 2.0, 2.0])
+
+
+def test_a_view_among_the_operands_is_written_afterwards() -> None:
+    x, batch = vector(), np.arange(6.0)
+    part = batch[2:5]  # which nothing has looked at yet
+    with np.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = (x * part).sum()
+        z = (x + part).sum()
+    close(tape.gradient(y, x), [2.0, 3.0, 4.0])
+    batch[3] = 7.0
+    close(tape.gradient(z, x), [1.0, 1.0, 1.0])
+    with pytest.raises(RuntimeError, match="overwritten"):
+        tape.gradient(y, x)
+    close(part, [2.0, 7.0, 4.0])
+    part += 1.0
+    close(batch, [0.0, 1.0, 3.0, 8.0, 5.0, 5.0])
+
+
+def test_numbers_and_arrays_of_other_dtypes_beside_recorded_ones() -> None:
+    x = np.asarray([1.0, 4.0, 9.0], dtype="f4")
+    programs: list[tuple[Callable[[Any], Any], Any]] = [
+        (lambda x: 3 * x - x / 2 + 1.5, [2.5, 2.5, 2.5]),
+        (lambda x: 1 / x, [-1.0, -1 / 16, -1 / 81]),
+        (lambda x: x**2 + x**0.5 + x**-1 + x**3, [2 + 0.5 - 1 + 3, 8 + 0.25 - 1 / 16 + 48, 18 + 1 / 6 - 1 / 81 + 243]),
+        (lambda x: x**-0.5, [-0.5, -1 / 16, -1 / 54]),
+        (lambda x: x * np.arange(3), [0.0, 1.0, 2.0]),
+        (lambda x: x * np.float64(2) + np.asarray([1j, 2.0, 3.0]).real, [2.0, 2.0, 2.0]),
+        (lambda x: (x > 2) * x, [0.0, 1.0, 1.0]),
+        (lambda x: x * [1.0, 2.0, 3.0], [1.0, 2.0, 3.0]),
+        (lambda x: np.mean(x) * x.sum(), [28 / 3] * 3),
+        (lambda x: np.abs(-x) @ np.maximum(x, 4), [4.0, 6.0, 18.0]),
+    ]
+    for function, expected in programs:
+        with np.GradientTape() as tape:
+            tape.watch(x)
+            y = function(x)
+        assert y.dtype == function(x).dtype
+        assert type(y) is type(function(x))
+        gradient = tape.gradient(y, x)
+        assert gradient.dtype == x.dtype
+        numpy.testing.assert_allclose(np.asnumpy(gradient), expected, rtol=1e-5)
