@@ -18,6 +18,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +26,22 @@ import numpy as np
 import torch
 from torch.fx import Node
 
-from backend_torch.graphs import code_cache
+from backend_torch.graphs import code_cache, numpy_loops
 from backend_torch.graphs.graph import Graph
+from backend_torch.kernels import host
 from backend_torch.tensors import trace_state
+from backend_torch.tensors.dtypes import SIGNED
 from backend_torch.torch_private import vector_library
 from backend_torch.torch_private.operators import OpOverload
 
 Tensor = torch.Tensor
 Program = Callable[[list[Tensor]], Sequence[Tensor]]
 log = logging.getLogger("tnp.compile")
-_KINDS = {torch.float32: ("float", "int"), torch.float64: ("double", "long")}
+_KINDS = {
+    torch.float32: ("float", "int"), torch.float64: ("double", "long"), torch.int32: ("int", "int"),
+    torch.int64: ("long", "long"),
+}  # fmt: skip
+_INTEGERS = (torch.int32, torch.int64)
 _CHUNK = 4096  # elements for each thread at least: starting OpenMP's threads costs as much as some thousand elements
 _MOST = 500  # operations of a graph at most: Inductor compiles a longer graph in parts, which is faster
 _EXACT = 2**53  # Python ints up to this are exact as floats
@@ -70,6 +77,28 @@ _FLOATS = {
     "sinh": "magnitude({0}) > HIGH ? with_sign(half_square($exp(magnitude({0}) / 2)), {0}) : $sinh({0})",
     **{name: f"${name}({{0}}, {{1}})" for name in ("atan2", "hypot")},
 }  # fmt: skip
+_OF_INTEGERS = {
+    "abs": "{0} < 0 ? -{0} : {0}", "bitwise_not": "~{0}",
+    # A shift by more bits than there are leaves none of them.
+    **dict.fromkeys(
+        ["bitwise_left_shift.Tensor", "__lshift__.Scalar"],
+        "({1} < 0) | ({1} > LAST) ? ALL((T)0) : {0} << ({1} & LAST)",
+    ),
+    **dict.fromkeys(
+        ["bitwise_right_shift.Tensor", "__rshift__.Scalar"], "{0} >> (({1} < 0) | ({1} > LAST) ? LAST : {1})"
+    ),
+    **{
+        f"bitwise_{name}.{kind}": f"{{0}} {sign} {{1}}"
+        for name, sign in (("and", "&"), ("or", "|"), ("xor", "^")) for kind in ("Tensor", "Scalar")
+    },
+    "sign": "({0} < 0) - ({0} > 0)",
+    **{
+        name: _FLOATS[name] for name in (
+            "add.Tensor", "alias", "clamp_max", "clamp_min", "clone", "detach", "maximum", "minimum", "mul.Tensor",
+            "neg", "rsub.Scalar", "square", "sub.Tensor", "where.self",
+        )
+    },
+}  # fmt: skip
 _BOOLS = {
     "alias": _SAME, "bitwise_and.Tensor": "{0} & {1}", "bitwise_not": "~{0}", "bitwise_or.Tensor": "{0} | {1}",
     "bitwise_xor.Tensor": "{0} ^ {1}", "clone": _SAME, "detach": _SAME, "logical_and": "{0} & {1}",
@@ -87,6 +116,8 @@ _QUESTIONS = {
         for kind in ("Tensor", "Scalar")
     },
 }  # fmt: skip
+_OF_FLOATS_ALONE = {"isfinite", "isinf", "signbit"}
+_SAME_BITS = {"alias", "clone", "detach", "view.dtype"}  # operations that do not ask whether an integer has a sign
 _FILLED = {"full": 1, "full_like": 1, "scalar_tensor": 0, "ones_like": None, "zeros_like": None}  # its argument
 _POWERS = {2: "{0} * {0}", 3: "{0} * {0} * {0}"}
 _IGNORED = {"memory_format", "layout", "device", "pin_memory", "dtype"}
@@ -100,6 +131,7 @@ typedef signed char B __attribute__((vector_size({lanes})));
 typedef signed char C __attribute__((vector_size({lanes}), aligned(1), may_alias));
 enum {{ W = {lanes} }};
 #define ALL(c) V{{{copies}}}
+#define LAST ALL((T)(sizeof(T) * 8 - 1))
 #define SIGN ((M)ALL((T)-0.0))
 #define INFINITE ALL((T)__builtin_inf())
 #define FAR ALL((T)0x1p60)
@@ -110,9 +142,6 @@ static inline V with_sign(V a, V b) {{ return (V)(((M)a & ~SIGN) | ((M)b & SIGN)
 static inline V maximum(V a, V b) {{ return a != a ? a : b != b ? b : a > b ? a : b; }}
 static inline V minimum(V a, V b) {{ return a != a ? a : b != b ? b : a < b ? a : b; }}
 static inline V half_square(V a) {{ return a / 2 * a; }}
-#define EACH(name) static inline V each_##name(V a) {{ \\
-  V r; for (int i = 0; i < W; ++i) r[i] = __builtin_##name(a[i]); return r; }}
-EACH(ceil) EACH(floor) EACH(rint) EACH(sqrt) EACH(trunc)
 extern "C" long PyLong_AsLong(void*);
 extern "C" void Py_IncRef(void*);
 static void* (*data)(void*);
@@ -120,6 +149,15 @@ static void (*parallel)(void (*)(void*), void*, unsigned, unsigned);
 static int (*number)();
 static int (*count)();
 """
+
+# g++ makes vectors of these only with -O3.
+_ROUNDED = {"rint": 8, "floor": 9, "ceil": 10, "trunc": 11}
+_EACH = {
+    (64, torch.float32): ("rndscaleps_mask(a, {mode}, a, -1, 4)", "sqrtps512_mask(a, a, -1, 4)"),
+    (64, torch.float64): ("rndscalepd_mask(a, {mode}, a, -1, 4)", "sqrtpd512_mask(a, a, -1, 4)"),
+    (32, torch.float32): ("roundps256(a, {mode})", "sqrtps256(a)"),
+    (32, torch.float64): ("roundpd256(a, {mode})", "sqrtpd256(a)"),
+}
 
 # exp of floats, to 0.99 ulp, by the reduction and the polynomial of torch_private/inductor_vector_code.py.
 # It is inlined, which torch's is not. A NaN goes through all of it.
@@ -175,6 +213,21 @@ extern "C" void* kernel(void* self, void* const* given, long) {{
 """
 
 
+_BLOCK = 512  # elements of a buffer between two calls of NumPy's loops
+_MOST_CALLS = 32
+
+
+@dataclass(frozen=True)
+class _Line:
+    """An operation: an expression of names, or the number of a loop of NumPy's that gets them as operands."""
+
+    name: str
+    text: str
+    used: tuple[str, ...]
+    loop: int | None = None
+    is_bool: bool = False
+
+
 class _Others(Exception):
     """A graph can't be compiled here; Inductor compiles it."""
 
@@ -187,7 +240,8 @@ def program(graph: Graph) -> Program | None:
         return None
     try:
         writer = _Writer(graph, size)
-        kernel = compiled(writer.text(), tuple(writer.functions), tuple(writer.described), graph.operations)
+        flags = (*_FLAGS, "-fwrapv") if writer.dtype in _INTEGERS else _FLAGS
+        kernel = compiled(writer.text(), tuple(writer.functions), tuple(writer.described), graph.operations, flags)
     except _Others:
         return None
     except (OSError, AttributeError) as error:
@@ -216,10 +270,10 @@ class _Writer:
         if not _is_dense(first) or len(self._calls) > _MOST:
             raise _Others
         nodes = [*self._inputs, *self._calls]
-        floats = [dtype for dtype in _KINDS if any(self._is_of(node, dtype) for node in nodes)]
-        if len(floats) != 1:
+        found = [dtype for dtype in _KINDS if any(self._is_of(node, dtype) for node in nodes)]
+        if len(found) != 1:
             raise _Others
-        self.dtype = floats[0]
+        self.dtype = found[0]
         self.described = [f"{str(t.dtype).removeprefix('torch.')}{['n'] if t.dim() else []}" for t in graph.inputs]
 
     def _value(self, node: Node) -> Tensor:
@@ -233,48 +287,56 @@ class _Writer:
     def _is_of(self, node: Node, dtype: torch.dtype) -> bool:
         """Whether a node makes the loop compute in a dtype; a 0-d tensor beside arrays does not."""
         value = self._value(node)
-        return value.dtype == dtype and (value.dim() > 0 or len(self.shape) == 0)
+        return _signed(value) == dtype and (value.dim() > 0 or len(self.shape) == 0)
 
     def text(self) -> str:
         """Return the source code."""
         scalar, integer = _KINDS[self.dtype]
         lanes = self._size // self.dtype.itemsize
-        names: dict[Node, str] = {}
-        lines = [f"const auto {name} = {text};" for name, text in self._operations(names)]
-        pointers: list[str] = []
-        loads, stores = [], []
+        names: dict[Any, str] = {}
+        lines = list(self._operations(names))
+        kinds: dict[int, str] = {}
+        places: dict[str, int] = {}  # name -> its memory
         for index, node in enumerate(self._inputs):
             if node in names:
-                place = len(pointers)
                 self.inputs.append(index)
-                pointers.append(self._read(node))
-                loads.append((names[node], place))
-        outputs = [names[node] for node in self.graph.results]
-        for node, name in zip(self.graph.results, outputs, strict=True):
+                places[names[node]] = len(kinds)
+                kinds[len(kinds)] = self._read(node)
+        for node in self.graph.results:
             value = self._value(node)
-            if value.shape != self.shape or _steps(value) != self._steps:
+            if value.shape != self.shape or _steps(value) != self._steps or names[node] in places:
                 raise _Others
-            stores.append((name, len(pointers)))
-            pointers.append("char" if value.dtype is torch.bool else "T")
+            places[names[node]] = len(kinds)
+            kinds[len(kinds)] = "char" if value.dtype is torch.bool else "T"
         text = _PRELUDE.format(
             scalar=scalar, integer=integer, size=self._size, lanes=lanes, copies=", ".join(["c"] * lanes)
         )
+        if self.dtype not in _INTEGERS:
+            rounded, root = _EACH[self._size, self.dtype]
+            calls = {name: rounded.format(mode=mode) for name, mode in _ROUNDED.items()} | {"sqrt": root}
+            for name, call in calls.items():
+                text += f"static inline V each_{name}(V a) {{ return __builtin_ia32_{call}; }}\n"
         if self.dtype is torch.float32:
             text += _EXP.format(**_INSTRUCTIONS[self._size])
         binding = ["data", "parallel", "number", "count"]
-        for index in range(len(self.functions)):
+        for index, name in enumerate(self.functions):
+            if name.startswith("numpy."):
+                binding += [f"f{index}", f"e{index}"]
+                text += f"static void (*f{index})(char**, const long*, const long*, void*);\nstatic void* e{index};\n"
+                continue
             binding.append(f"f{index}")
-            operands = "V, V" if self.functions[index].startswith(("Sleef_pow", "Sleef_atan2", "Sleef_hypot")) else "V"
+            operands = "V, V" if name.startswith(("Sleef_pow", "Sleef_atan2", "Sleef_hypot")) else "V"
             text += f"static V (*f{index})({operands});\n"
         text += 'extern "C" void bind(void* const* given) {\n'
         text += "".join([f"  *(void**)&{name} = given[{index}];\n" for index, name in enumerate(binding)]) + "}\n"
-        return text + _range(lines, loads, stores, pointers) + _ENDING.format(pointers=len(pointers))
+        count = len(kinds)
+        return text + _loops(lines, places, kinds) + _ENDING.format(pointers=count)
 
     def _read(self, node: Node) -> str:
         """Return the C type of an input's elements, with a star if one number serves the whole loop."""
         value = self._value(node)
         if value.shape == self.shape and _steps(value) == self._steps:
-            if value.dtype in (self.dtype, torch.bool):
+            if value.dtype is torch.bool or _signed(value) is self.dtype:
                 return "char" if value.dtype is torch.bool else "T"
             raise _Others
         if value.numel() != 1 or value.dtype not in _KINDS:
@@ -288,26 +350,64 @@ class _Writer:
         others = [node for node in user.all_input_nodes if node is not number]
         return any(self._value(node).dtype is self.dtype and self._value(node).dim() > 0 for node in others)
 
-    def _operations(self, names: dict[Node, str]) -> Iterator[tuple[str, str]]:
-        """Yield each operation's C++ name and text; fill ``names`` with the names of all nodes."""
+    def _operations(self, names: dict[Any, str]) -> Iterator[_Line]:
+        """Yield each operation as C++; fill ``names`` with the names of all nodes."""
         for node in self._calls:
-            text = self._operation(node, names)
+            loop = self._loop(node)
+            if loop is None:
+                text = self._operation(node, names)
+                names[node] = f"v{len(names)}"
+                used = tuple(re.findall(r"\bv\d+\b", text))
+                yield _Line(names[node], text, used, is_bool=self._value(node).dtype is torch.bool)
+                continue
+            operands = []
+            for each in node.args[: self._operands_of(loop)]:
+                name = self._operand(each, names, None)
+                if not isinstance(each, Node) or (each in self._inputs and self._read(each) != "T"):
+                    names[len(names)] = copy = f"v{len(names)}"
+                    yield _Line(copy, name, (name,) if isinstance(each, Node) else ())
+                    name = copy
+                operands.append(name)
             names[node] = f"v{len(names)}"
-            yield names[node], text
+            yield _Line(names[node], "", tuple(operands), self.functions.index(loop))
 
-    def _operation(self, node: Node, names: dict[Node, str]) -> str:
+    def _loop(self, node: Node) -> str | None:
+        """Return the loop of NumPy's that computes an operation, if one does."""
+        target, value = node.target, self._value(node)
+        if not isinstance(target, OpOverload) or value.dtype is not self.dtype or node.kwargs:
+            return None
+        name = f"{target}".removesuffix(".default").removeprefix("aten.")
+        if target is torch.ops.tnp.ufunc.default:
+            loop = numpy_loops.of_ufunc(host.WHOLE[node.args[2]][0], self.dtype)  # type: ignore[index]
+        else:
+            loop = numpy_loops.of_operation(name, self.dtype)
+        if loop is None or any(self._value(each).dtype is torch.bool for each in node.all_input_nodes):
+            return None
+        if loop not in self.functions:
+            if sum(each.startswith("numpy.") for each in self.functions) == _MOST_CALLS:
+                return None
+            self.functions.append(loop)
+        return loop
+
+    def _operands_of(self, loop: str) -> int:
+        return len(loop.rpartition(".")[2].partition("->")[0])
+
+    def _operation(self, node: Node, names: dict[Any, str]) -> str:
         target, value = node.target, self._value(node)
         if not isinstance(target, OpOverload) or target.namespace != "aten":
             raise _Others
-        if value.dtype is not self.dtype and value.dtype is not torch.bool:
+        if value.dtype is not torch.bool and _signed(value) is not self.dtype:
             raise _Others
         name = f"{target}".removeprefix("aten.").removesuffix(".default")
         keywords = {key: each for key, each in node.kwargs.items() if key not in _IGNORED and each is not None}
+        if name not in _SAME_BITS and any(self._value(each).dtype in SIGNED for each in (node, *node.all_input_nodes)):
+            raise _Others
+        is_integer = self.dtype in _INTEGERS
         if name in _FILLED:
             if value.dtype is torch.bool or keywords:
                 raise _Others
             place = _FILLED[name]
-            return self._constant(float(name == "ones_like") if place is None else node.args[place])
+            return self._constant(int(name == "ones_like") if place is None else node.args[place])
         if keywords and not (set(keywords) == {"alpha"} and keywords["alpha"] == 1):
             raise _Others
         if name == "pow.Tensor_Scalar":
@@ -319,6 +419,10 @@ class _Writer:
             if high is not None:
                 text = f"minimum({text}, {{{1 if low is None else 2}}})"
             operands = [each for each in node.args if each is not None]
+        elif name == "view.dtype":
+            text, operands = _SAME, node.args[:1]
+            if _signed(self._value(node.args[0])) is not self.dtype:  # type: ignore[arg-type]
+                raise _Others
         elif name == "_to_copy":
             text, operands = _SAME, node.args
             if value.dtype is not self.dtype or self._value(node.args[0]).dtype is not self.dtype:  # type: ignore[arg-type]
@@ -327,7 +431,10 @@ class _Writer:
             is_bool = value.dtype is torch.bool
             if name.startswith("logical_") and self._value(node.args[0]).dtype is not torch.bool:  # type: ignore[arg-type]
                 name += " of numbers"
-            text = (_BOOLS.get(name) or _QUESTIONS.get(name)) if is_bool else _FLOATS.get(name)
+            of_numbers = _OF_INTEGERS if is_integer else _FLOATS
+            text = (_BOOLS.get(name) or _QUESTIONS.get(name)) if is_bool else of_numbers.get(name)
+            if is_integer and name in _OF_FLOATS_ALONE:
+                raise _Others
             operands = node.args[:1] if name == "clone" else node.args
         if text is None:
             raise _Others
@@ -348,7 +455,7 @@ class _Writer:
                 if is_bool != (mask or (value.dtype is torch.bool and name in _BOOLS)):
                     raise _Others
 
-    def _operand(self, operand: Any, names: dict[Node, str], kind: torch.dtype | None) -> str:
+    def _operand(self, operand: Any, names: dict[Any, str], kind: torch.dtype | None) -> str:
         if not isinstance(operand, Node):
             if kind is torch.bool:
                 raise _Others
@@ -358,6 +465,11 @@ class _Writer:
         return names[operand]
 
     def _constant(self, number: Any) -> str:
+        if self.dtype in _INTEGERS:
+            limits = torch.iinfo(self.dtype)
+            if type(number) is not int or not limits.min <= number <= limits.max:
+                raise _Others
+            return f"ALL((T){number % 2**64:#x}UL)"
         if type(number) not in (int, float) or (abs(number) > _EXACT and type(number) is int):
             raise _Others
         with np.errstate(over="ignore"):
@@ -394,18 +506,81 @@ def _is_dense(tensor: Tensor) -> bool:
     return True
 
 
-def _range(lines: list[str], loads: list[Any], stores: list[Any], pointers: list[str]) -> str:
-    """Return the C++ of the loop: first whole vectors, then the rest in a padded copy."""
-    arrays = [(index, kind) for index, kind in enumerate(pointers) if not kind.endswith("*")]
+def _signed(value: Tensor) -> torch.dtype:
+    """Return the dtype, for unsigned integers that of the same bits with a sign."""
+    return SIGNED.get(value.dtype, value.dtype)
+
+
+def _loops(lines: list[_Line], places: dict[str, int], kinds: dict[int, str]) -> str:
+    """Return the C++ of the function ``range``: one loop, or for each block of elements several and NumPy's between.
+
+    ``places`` and ``kinds`` get the buffers for values that one loop leaves to another.
+    """
+    stages: dict[str, int] = {}  # of the loop that computes a value, or after which NumPy's does
+    known: dict[str, int] = {}  # the first loop that may read it
+    for line in lines:
+        stages[line.name] = max([known.get(name, 0) for name in line.used], default=0)
+        known[line.name] = stages[line.name] + (line.loop is not None)
+    own = [line for line in lines if line.loop is None]
+    calls = [line for line in lines if line.loop is not None]
+    if not calls:
+        return _range("range", own, places, kinds)
+    results = len(kinds)
+    for line in lines:
+        readers = [each for each in lines if line.name in each.used]
+        is_left = line.loop is not None or any(
+            each.loop is not None or stages[each.name] > stages[line.name] for each in readers
+        )
+        if is_left and line.name not in places:
+            places[line.name] = len(kinds)
+            kinds[len(kinds)] = "char" if line.is_bool else "T"
+    text, steps = "", []
+    for stage in range(max(known.values()) + 1):
+        here = [line for line in own if stages[line.name] == stage]
+        if here:
+            text += _range(f"loop{stage}", here, places, kinds)
+            steps.append(f"loop{stage}(q, 0, n);")
+        for line in [each for each in calls if stages[each.name] == stage]:
+            memory = ", ".join([f"(char*)q[{places[name]}]" for name in (*line.used, line.name)])
+            sizes = ", ".join(["sizeof(T)"] * (len(line.used) + 1))
+            steps.append(f"{{ char* m[] = {{{memory}}}; const long s[] = {{{sizes}}};")
+            steps.append(f"  f{line.loop}(m, &n, s, e{line.loop}); }}")
+    buffers = [
+        f"{kinds[place]} b{place}[{_BLOCK}] __attribute__((aligned(64)));" for place in kinds if place >= results
+    ]
+    parts = [
+        f"b{place}" if place >= results else f"p[{place}]" if kind.endswith("*") else f"({kind}*)p[{place}] + i"
+        for place, kind in kinds.items()
+    ]
+    body = [
+        *buffers,
+        f"for (; i < end; i += {_BLOCK}) {{",
+        f"  const long n = end - i < {_BLOCK} ? end - i : {_BLOCK};",
+    ]
+    body += [f"  void* const q[] = {{{', '.join(parts)}}};", *[f"  {step}" for step in steps], "}"]
+    return text + "".join(
+        ["static void range(void* const* p, long i, long end) {\n", *[f"  {each}\n" for each in body], "}\n"]
+    )
+
+
+def _range(function: str, lines: list[_Line], places: dict[str, int], kinds: dict[int, str]) -> str:
+    """Return the C++ of one loop: first whole vectors, then the rest in a padded copy."""
+    made = [line.name for line in lines]
+    used = dict.fromkeys([name for line in lines for name in line.used if name not in made])
+    loads = sorted([(name, places[name]) for name in used], key=lambda load: load[1])
+    stores = [(name, places[name]) for name in made if name in places]
+    pointers = {place: kinds[place] for place in sorted([place for _, place in [*loads, *stores]])}
+    arrays = [(index, kind) for index, kind in pointers.items() if not kind.endswith("*")]
     written = {place for _, place in stores}
-    block = ["static inline __attribute__((always_inline)) void block("]
+    name_of = f"block_{function}"
+    block = [f"static inline __attribute__((always_inline)) void {name_of}("]
     parameters = [f"{'' if index in written else 'const '}{kind}* x{index}" for index, kind in arrays]
     parameters += [f"V x{place}" for _, place in loads if pointers[place].endswith("*")]
     block.append(", ".join(parameters) + ") {\n")
     for name, place in loads:
         read = {"T": f"(V)*(const U*)x{place}", "char": f"__builtin_convertvector(*(const C*)x{place}, M) != 0"}
         block.append(f"  const auto {name} = {read.get(pointers[place], f'x{place}')};\n")
-    block += [f"  {line}\n" for line in lines]
+    block += [f"  const auto {line.name} = {line.text};\n" for line in lines]
     for name, place in stores:
         narrow = f"*(C*)x{place} = -__builtin_convertvector({name}, B);\n"
         block.append(f"  {narrow}" if pointers[place] == "char" else f"  *(U*)x{place} = {name};\n")
@@ -413,16 +588,16 @@ def _range(lines: list[str], loads: list[Any], stores: list[Any], pointers: list
     given = [f"s{place}" for place, _ in numbers]
     whole = ", ".join([f"({kind}*)p[{index}] + i" for index, kind in arrays] + given)
     rest = ", ".join([f"t{index}" for index, _ in arrays] + given)
-    text = ["}\nstatic void range(void* const* p, long i, long end) {\n"]
+    text = [f"}}\nstatic void {function}(void* const* p, long i, long end) {{\n"]
     text += [f"  const V s{place} = ALL((T)*(const {kind})p[{place}]);\n" for place, kind in numbers]
-    text += [f"  for (; i + W <= end; i += W) block({whole});\n", "  if (i >= end) return;\n"]
+    text += [f"  for (; i + W <= end; i += W) {name_of}({whole});\n", "  if (i >= end) return;\n"]
     copies = [f"{kind} t{index}[W] = {{}};" for index, kind in arrays]
     copies += [
         f"__builtin_memcpy(t{index}, ({kind}*)p[{index}] + i, (end - i) * sizeof({kind}));"
         for index, kind in arrays
         if index not in written
     ]
-    copies.append(f"block({rest});")
+    copies.append(f"{name_of}({rest});")
     copies += [
         f"__builtin_memcpy(({kind}*)p[{index}] + i, t{index}, (end - i) * sizeof({kind}));"
         for index, kind in arrays
@@ -441,7 +616,10 @@ def compiled(
     name = hashlib.sha256("\n".join(facts).encode()).hexdigest()
 
     def load(libraries: Mapping[str, Path]) -> Callable[..., None]:
-        return vector_library.load(os.fspath(libraries["kernel"]), functions)
+        found: list[str | int] = []
+        for function in functions:
+            found += numpy_loops.addresses(function) if function.startswith("numpy.") else [function]
+        return vector_library.load(os.fspath(libraries["kernel"]), found)
 
     found = code_cache.kernels(name, load)
     if found is None:

@@ -93,6 +93,8 @@ def _is_small(module: GraphModule) -> bool:
 def _is_by_element(node: Node) -> bool:
     """Whether an operation calls a function of the C library for each element; Inductor's code has vectors for it."""
     packet = getattr(node.target, "overloadpacket", None)
+    if packet in (torch.ops.tnp.ufunc, torch.ops.tnp.ufunc_of_two):
+        return True
     if packet is aten.pow and node.args[1] in _SIMPLE_POWERS:
         return False
     if not node.meta["val"].is_floating_point():

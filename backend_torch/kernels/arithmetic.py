@@ -253,7 +253,7 @@ reciprocal = Kernel(
 )
 square = Kernel(torch.square, unsigned=same_bits(torch.square), complex=hosted(np.square, torch.square))
 sqrt = Kernel(_root, half=torch.sqrt, complex=torch.sqrt)
-cbrt = Kernel(hosted(np.cbrt, _cbrt), half=_cbrt)
+cbrt = Kernel(hosted(np.cbrt, _cbrt, is_whole=True), half=_cbrt)
 hypot = Kernel(hosted(np.hypot, _hypot), half=_hypot)  # torch's error is up to 0.9 ulp, NumPy's 0.5
 heaviside = Kernel(hosted(np.heaviside, _heaviside), half=_heaviside)
 rint = Kernel(torch.round, complex=hosted(np.rint, by_parts(torch.round)))

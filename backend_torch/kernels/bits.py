@@ -52,6 +52,6 @@ right_shift = Kernel(
     inplace=Tensor.bitwise_right_shift_,
 )
 bitwise_count = Kernel(
-    hosted(np.bitwise_count, _count_integer, warns=False),
+    hosted(np.bitwise_count, _count_integer, warns=False, is_whole=True),
     unsigned=hosted(np.bitwise_count, _count_unsigned, warns=False),
 )

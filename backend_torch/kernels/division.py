@@ -138,7 +138,11 @@ def _floor_divide_half(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _divmod_of(floor_divide: Function, remainder: Function) -> Function:
-    return lambda x, y: (floor_divide(x, y), remainder(x, y))
+    def divided(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        return floor_divide(x, y), remainder(x, y)
+
+    divided.__name__ = f"{floor_divide.__name__} {remainder.__name__}"
+    return divided
 
 
 def _divmod_unsigned(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -165,7 +169,7 @@ def _remainder_number(x: Tensor, number: Any) -> Tensor:
 
 floor_divide = Kernel(
     _floor_divide_float,
-    integer=hosted(np.floor_divide, _floor_divide_integer),
+    integer=hosted(np.floor_divide, _floor_divide_integer, is_whole=True),
     unsigned=hosted(
         np.floor_divide, widened(_floor_divide_integer, uint64=_uint64(lambda x, y: _divmod_uint64(x, y)[0]))
     ),
@@ -174,23 +178,27 @@ floor_divide = Kernel(
     scalar_right=_floor_divide_number,
 )
 remainder = Kernel(
-    hosted(np.remainder, _remainder_float),
-    integer=hosted(np.remainder, _remainder_integer),
+    hosted(np.remainder, _remainder_float, is_whole=True),
+    integer=hosted(np.remainder, _remainder_integer, is_whole=True),
     unsigned=hosted(np.remainder, widened(_remainder_integer, uint64=_uint64(lambda x, y: _divmod_uint64(x, y)[1]))),
     scalar_right=_remainder_number,
 )
 fmod = Kernel(
-    hosted(np.fmod, _fmod_float),
-    integer=hosted(np.fmod, _fmod_integer),
+    hosted(np.fmod, _fmod_float, is_whole=True),
+    integer=hosted(np.fmod, _fmod_integer, is_whole=True),
     unsigned=hosted(np.fmod, widened(_fmod_integer, uint64=_uint64(lambda x, y: _divmod_uint64(x, y)[1]))),
 )
 divmod = Kernel(
-    hosted(np.divmod, _divmod_of(_floor_divide_float, _remainder_float)),
-    integer=hosted(np.divmod, _divmod_of(_floor_divide_integer, _remainder_integer)),
+    hosted(np.divmod, _divmod_of(_floor_divide_float, _remainder_float), is_whole=True),
+    integer=hosted(np.divmod, _divmod_of(_floor_divide_integer, _remainder_integer), is_whole=True),
     unsigned=hosted(np.divmod, _divmod_unsigned),
     half=_divmod_of(_floor_divide_half, _remainder_float),
 )
 gcd = Kernel(
-    hosted(np.gcd, _gcd_integer), unsigned=hosted(np.gcd, widened(together(torch.gcd), uint64=_uint64(_gcd_uint64)))
+    hosted(np.gcd, _gcd_integer, is_whole=True),
+    unsigned=hosted(np.gcd, widened(together(torch.gcd), uint64=_uint64(_gcd_uint64))),
 )
-lcm = Kernel(hosted(np.lcm, _lcm_integer), unsigned=hosted(np.lcm, widened(_lcm_integer, uint64=_uint64(_lcm_uint64))))
+lcm = Kernel(
+    hosted(np.lcm, _lcm_integer, is_whole=True),
+    unsigned=hosted(np.lcm, widened(_lcm_integer, uint64=_uint64(_lcm_uint64))),
+)

@@ -17,7 +17,7 @@ from backend_torch.torch_private.functorch import is_transforming
 from backend_torch.torch_private.operators import below_autograd
 
 Tensor = torch.Tensor
-Function = Callable[..., Tensor]
+Function = Callable[..., Any]
 _library = torch.library.Library("tnp", "FRAGMENT")
 STEPS: dict[Any, Function] = {}
 """Operation -> the same in torch's operations."""
@@ -29,7 +29,7 @@ def operation(schema: str, kernel: Function, steps: Function, shape: Function | 
     Parameters
     ----------
     schema : str
-        ``name(arguments) -> Tensor``, the first argument a tensor.
+        ``name(arguments) -> Tensor``, or two of them; the first argument is a tensor.
     kernel : callable
         Computes it on the CPU.
     steps : callable
@@ -51,8 +51,9 @@ def operation(schema: str, kernel: Function, steps: Function, shape: Function | 
         with below_autograd():
             return call(*args)
 
-    def batched(info: Any, dims: Any, *args: Any) -> tuple[Tensor, int]:
-        return torch.vmap(steps, dims)(*args), 0
+    def batched(info: Any, dims: Any, *args: Any) -> tuple[Any, Any]:
+        results = torch.vmap(steps, dims)(*args)
+        return results, (0,) * len(results) if isinstance(results, tuple) else 0
 
     _library.impl(name, steps, "CompositeExplicitAutograd")
     _library.impl(name, kernel, "CPU")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from backend_torch.kernels import graph_operations
 from backend_torch.kernels.kernel import Function
 from backend_torch.native import heads
 from backend_torch.tensors import memory, trace_state
@@ -105,8 +106,13 @@ def wrapped(result: Any) -> Any:
         return from_numpy(result)
 
 
-def hosted(ufunc: np.ufunc, otherwise: Function, warns: bool = True) -> Function:
-    """Return a function that calls ``ufunc`` if NumPy can compute, and ``otherwise`` if not."""
+def hosted(ufunc: np.ufunc, otherwise: Function, warns: bool = True, is_whole: bool = False) -> Function:
+    """Return a function that calls ``ufunc`` if NumPy can compute, and ``otherwise`` if not.
+
+    ``is_whole`` is for many steps of torch, or slow ones: compiled functions call the ufunc then, too.
+    """
+    if is_whole:
+        otherwise = _whole(ufunc, otherwise)
 
     def on_host(*tensors: Tensor) -> Any:
         given = arrays(*tensors)
@@ -120,3 +126,44 @@ def hosted(ufunc: np.ufunc, otherwise: Function, warns: bool = True) -> Function
     on_host.ufunc = ufunc  # type: ignore[attr-defined]  # whose loops the native core calls
     on_host.otherwise = otherwise  # type: ignore[attr-defined]
     return on_host
+
+
+WHOLE: dict[str, tuple[np.ufunc, Function]] = {}
+"""Name -> a ufunc that is one operation in graphs, and the steps that compute the same."""
+
+
+def _whole(ufunc: np.ufunc, steps: Function) -> Function:
+    """Return a function that is one operation in a plain trace of tensors in C order, and ``steps`` elsewhere."""
+    name = f"{ufunc.__name__} {steps.__name__}"
+    WHOLE[name] = ufunc, steps
+    operation = _one_result if ufunc.nout == 1 else _two_results
+
+    def computed(x: Tensor, y: Tensor | None = None) -> Any:
+        operands = (x,) if y is None else (x, y)
+        if trace_state.is_tracing() and all(_is_plain(each) for each in operands):
+            return operation(x, y, name)
+        return steps(*operands)
+
+    return computed
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    return tensor.is_cpu and all(isinstance(size, int) for size in tensor.shape) and tensor.is_contiguous()
+
+
+def _by_ufunc(x: Tensor, y: Tensor | None, name: str) -> Any:
+    ufunc, _ = WHOLE[name]
+    with np.errstate(all="ignore"):
+        found = wrapped(ufunc(*[array(each.contiguous()) for each in (x, y) if each is not None]))
+    return tuple([each.contiguous() for each in found]) if isinstance(found, tuple) else found.contiguous()
+
+
+def _by_steps(x: Tensor, y: Tensor | None, name: str) -> Any:
+    _, steps = WHOLE[name]
+    return steps(*[each for each in (x, y) if each is not None])
+
+
+_one_result = graph_operations.operation("ufunc(Tensor x, Tensor? y, str name) -> Tensor", _by_ufunc, _by_steps)
+_two_results = graph_operations.operation(
+    "ufunc_of_two(Tensor x, Tensor? y, str name) -> (Tensor, Tensor)", _by_ufunc, _by_steps
+)

@@ -6,6 +6,7 @@ Layer: owns their torch code for floats and complex numbers. The caller casts in
 from __future__ import annotations
 
 import math
+from types import FunctionType
 
 import numpy as np
 import torch
@@ -57,7 +58,8 @@ def _expm1_complex(z: Tensor) -> Tensor:
 
 def _vectorized(ufunc: np.ufunc, function: Function, **others: Function) -> Kernel:
     """Use NumPy's vectors for float32 and float64, where NumPy has them; torch's functions take twice as long."""
-    real = hosted(ufunc, function) if HAS_VECTORS else function
+    is_whole = isinstance(function, FunctionType)  # of several steps
+    real = hosted(ufunc, function, is_whole=is_whole) if HAS_VECTORS else function
     return Kernel(real, half=function, **{"complex": function, **others})
 
 
@@ -98,6 +100,7 @@ def _hyperbolic(function: Function, odd: bool) -> Function:
         half = torch.exp(torch.where(large, size - limit, 0.0)) * (math.exp(limit) / 2)
         return torch.where(large, torch.copysign(half, x) if odd else half, function(torch.where(large, 0.0, x)))
 
+    hyperbolic.__name__ = function.__name__
     return hyperbolic
 
 
@@ -130,8 +133,8 @@ arccos = _vectorized(np.arccos, torch.acos, complex=_arccos_complex)
 arctan = _vectorized(np.arctan, torch.atan)
 arctan2 = _vectorized(np.arctan2, _arctan2)
 _sinh, _cosh = _hyperbolic(torch.sinh, odd=True), _hyperbolic(torch.cosh, odd=False)
-sinh = Kernel(_sinh, double=hosted(np.sinh, _sinh), half=torch.sinh, complex=torch.sinh)
-cosh = Kernel(_cosh, double=hosted(np.cosh, _cosh), half=torch.cosh, complex=torch.cosh)
+sinh = Kernel(_sinh, double=hosted(np.sinh, _sinh, is_whole=True), half=torch.sinh, complex=torch.sinh)
+cosh = Kernel(_cosh, double=hosted(np.cosh, _cosh, is_whole=True), half=torch.cosh, complex=torch.cosh)
 tanh = _vectorized(np.tanh, torch.tanh, complex=_tanh_complex)
 arcsinh = Kernel(hosted(np.arcsinh, torch.asinh), complex=_arcsinh_complex)
 arccosh = _vectorized(np.arccosh, torch.acosh)

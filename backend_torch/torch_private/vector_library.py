@@ -64,11 +64,11 @@ def mathematics(function: str, accuracy: str, is_double: bool) -> str:
     return f"Sleef_{function}{lanes}_{accuracy}{instructions}"
 
 
-def load(path: str, functions: Sequence[str]) -> Callable[..., None]:
+def load(path: str, functions: Sequence[str | int]) -> Callable[..., None]:
     """Load a library and return its function ``kernel``.
 
     The library's function ``bind`` gets the addresses that the kernel calls: the function that finds a tensor's
-    memory, OpenMP's functions, and ``functions`` of torch's library.
+    memory, OpenMP's functions, and ``functions``: names of torch's library, or addresses.
 
     Raises
     ------
@@ -79,7 +79,8 @@ def load(path: str, functions: Sequence[str]) -> Callable[..., None]:
     """
     guards: Any = torch._C._dynamo.guards
     library = ctypes.CDLL(path)
-    addresses = [guards._torchinductor_pyobject_tensor_data_ptr, *map(_address, [*_SUPPORT, *functions])]
+    addresses = [guards._torchinductor_pyobject_tensor_data_ptr, *map(_address, _SUPPORT)]
+    addresses += [each if isinstance(each, int) else _address(each) for each in functions]
     library.bind((ctypes.c_void_p * len(addresses))(*addresses))
     method = _Method(b"kernel", ctypes.cast(library.kernel, ctypes.c_void_p), _FASTCALL, None)
     make = ctypes.pythonapi.PyCFunction_NewEx

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from backend_torch.graphs import code_cache, compiling, elementwise_code
+from backend_torch.kernels import host
 from backend_torch.torch_private import vector_library
 
 pytestmark = pytest.mark.skipif(vector_library.register() is None, reason="torch has no vector functions here")
@@ -148,6 +149,66 @@ def test_other_graphs_are_left_to_inductor(name: str) -> None:
     made = program(OTHERS[name], torch.linspace(-1, 1, 6, dtype=torch.float32))
     if made is not None:  # what is computed is elementwise, though the result is a view of it
         assert name == "a view's base"
+
+
+@pytest.mark.parametrize("count", [3, 512, 1300])
+def test_numpys_loops_between_ours(count: int) -> None:
+    """Values and truths of one loop are read after NumPy's, whose operands may be numbers."""
+    values = torch.tensor(SPECIAL, dtype=torch.float64).repeat(1 + count // len(SPECIAL))[:count]
+    half = torch.tensor(0.5)
+
+    def function(x: torch.Tensor, y: torch.Tensor, number: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        positive, whole = x > 0, host.WHOLE["cosh cosh"][1](y)
+        far = torch.where(positive, torch.atan(torch.atan(x) * 2) + x, torch.tan(y))
+        return far, torch.log1p(torch.abs(x)) * number, torch.atan2(x, torch.full_like(x, 2.0)), whole, positive
+
+    check(function, values, values.flip(0).contiguous(), half)
+
+
+@pytest.mark.parametrize("name", sorted(name for name in host.WHOLE if "integer" in name))
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+def test_whole_ufuncs_of_integers(name: str, dtype: torch.dtype) -> None:
+    ufunc, steps = host.WHOLE[name]
+    least = torch.iinfo(dtype).min
+    values = torch.tensor([0, 1, -1, 2, -7, 12, 100, least, least + 1, -1 - least], dtype=dtype)
+    pairs = torch.cartesian_prod(values, values)
+    operands = [pairs[:, place].contiguous() for place in range(ufunc.nin)]
+
+    def function(*given: torch.Tensor) -> Any:
+        return host.hosted(ufunc, lambda *tensors: host._one_result(*[*tensors, None][:2], name))(*given)
+
+    made = program(function, *operands)
+    if ufunc.nout > 1 or name.startswith("bitwise_count"):
+        return  # Inductor calls it
+    (found,) = made(operands)
+    assert torch.equal(found, steps(*operands))
+
+
+INTEGERS: dict[str, Callable[..., Any]] = {
+    "arithmetic": lambda x, y: (x + y * 3 - x * x, -x, 7 - x, torch.abs(x), torch.sign(x), torch.square(y)),
+    "bits": lambda x, y: (x & y, x | y, x ^ 5, ~x, x.view(x.dtype) & 6),
+    "shifts": lambda x, y: (torch.bitwise_left_shift(x, y), torch.bitwise_right_shift(x, y), x << 3, x >> 2),
+    "order": lambda x, y: (torch.maximum(x, y), torch.minimum(x, y), torch.clamp(x, -2, 9), torch.where(x < y, x, y)),
+    "questions": lambda x, y: (x == y, x != 0, x < y, x >= -1, torch.logical_and(x, y), torch.logical_not(x)),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+@pytest.mark.parametrize("name", INTEGERS)
+def test_functions_of_integers(name: str, dtype: torch.dtype) -> None:
+    limits = torch.iinfo(dtype)
+    values = torch.tensor([0, 1, -1, 2, -3, 31, 32, 63, 64, limits.min, limits.max], dtype=dtype)
+    pairs = torch.cartesian_prod(values, values)
+    check(INTEGERS[name], pairs[:, 0].contiguous(), pairs[:, 1].contiguous())
+
+
+def test_unsigned_integers_are_bits() -> None:
+    x = torch.tensor([0, 1, 2**32 - 1, 2**31, 7], dtype=torch.uint32)
+    check(lambda x: (x.view(torch.int32) * 3).view(torch.uint32), x)
+    assert (
+        program(lambda x: x == x.view(torch.int32).view(torch.uint32), x) is None
+    )  # Inductor knows whether it has a sign
+    assert program(lambda x: x * 0.5, torch.arange(5)) is None  # floats of integers
 
 
 @pytest.mark.parametrize("compiler", ["/no/such/compiler", "false"])

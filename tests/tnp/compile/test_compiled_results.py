@@ -435,3 +435,25 @@ def test_reductions_of_more_bytes_than_a_vector_has(backend: str | None) -> None
         return [*of_numbers, [REDUCTIONS[name](arrays[3]) for name in ("min", "max", "argmin", "argmax", "any")]]
 
     assert_same(reduced(given), tnp.compile(reduced, backend=backend)([*map(tnp.asarray, given)]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_ufuncs_that_stay_whole_in_graphs(backend: str, dtype: str) -> None:
+    """They are NumPy's where arrays are in C order, and have torch's steps where gradients or batches need them."""
+    values = numpy.array([0.0, -0.0, 1.0, -7.0, 3.0, 20.0, 1e9, -2.0] * 150)
+    first, second = values.astype(dtype), numpy.roll(values, 3).astype(dtype)
+
+    def function(xp: Any) -> Any:
+        x, y = xp.asarray(first), xp.asarray(second)
+        with xp.errstate(all="ignore"):
+            found = [xp.fmod(x, y), xp.remainder(x, y), xp.divmod(x, y), xp.floor_divide(x.reshape(30, -1).T, 3)]
+            if dtype == "int64":
+                return found, xp.gcd(x, y), xp.lcm(x, y), xp.bitwise_count(x)
+            return found, xp.frexp(x), xp.ldexp(y, xp.asarray([1, -1500, 3, 1200] * 300))
+
+    same(function, backend)
+    slope = tnp.grad(lambda x: tnp.cosh(x) + tnp.cbrt(x))
+    steep = tnp.compile(lambda x: tnp.vectorized_map(slope, x))
+    expected = numpy.sinh(values[2:6]) + 1 / (3 * numpy.cbrt(values[2:6]) ** 2)
+    numpy.testing.assert_allclose(tnp.asnumpy(steep(tnp.asarray(values[2:6]))), expected)
