@@ -438,7 +438,8 @@ def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[
         with torch.enable_grad(), old_values_kept():
             again = _state.tapes > 0 or any(tensor.requires_grad for tensor in tensors)
             handles = [_unsafe_view(t, t.shape) if t.requires_grad else t.detach().requires_grad_() for t in tensors]
-            results = function(*handles)
+            with _counted():
+                results = function(*handles)
             found = transform_levels.gradients_of(results[:1], handles, create_graph=again, allow_unused=True)
         known = [zeros(t) if gradient is None else gradient for t, gradient in zip(tensors, found, strict=True)]
         return tuple(results if again else [result.detach() for result in results]), transform_levels.own(known)
@@ -537,16 +538,22 @@ def _recorded(
     written to later. So is what the function overwrites itself. ``twice``: whether the gradients are differentiated.
     """
     handles = [tensor.detach().clone().requires_grad_() for tensor in tensors]
-    _state.tapes += 1 + twice
+    with _counted(1 + twice), torch.enable_grad(), old_values_kept() as keeper:
+        results = tuple(function(*handles))
+        if keeper is not None:  # no transform is under way
+            for tensor in outside:
+                keeper.keep(tensor)
+        return results, handles
+
+
+@contextlib.contextmanager
+def _counted(recordings: int = 1) -> Iterator[None]:
+    """A scope that counts as recordings: loops and branches have no gradient of torch's own in it."""
+    _state.tapes += recordings
     try:
-        with torch.enable_grad(), old_values_kept() as keeper:
-            results = tuple(function(*handles))
-            if keeper is not None:  # no transform is under way
-                for tensor in outside:
-                    keeper.keep(tensor)
-            return results, handles
+        yield
     finally:
-        _state.tapes -= 1 + twice
+        _state.tapes -= recordings
 
 
 def _pulled(
@@ -641,7 +648,7 @@ def linearize(
 
     def derivative(*tangents: Tensor) -> tuple[Tensor, ...]:
         (found,) = push(tuple(tangents))
-        return found
+        return tuple(transform_levels.own(found))
 
     return results, derivative
 

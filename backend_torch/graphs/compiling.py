@@ -260,9 +260,13 @@ def subgraph(
     trace_state.state.subgraphs += 1
     trace_state.state.scopes.append(object())
 
+    def returned(result: Tensor) -> Tensor:
+        if functorch.is_wrapped(result):  # a function mode unwraps the operands of functions, and notes what they are
+            result = result.view(result.shape)
+        return watch.checked(result) if traces.is_fake(result) else watch.stand_in(result)
+
     def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
-        results = host_calls.finished(function(list(stand_ins)))
-        return tuple(watch.checked(result) if traces.is_fake(result) else watch.stand_in(result) for result in results)
+        return tuple(map(returned, host_calls.finished(function(list(stand_ins)))))
 
     try:
         module = traces.capture(watched, inputs)

@@ -361,7 +361,7 @@ def scan(
     slices = [traces.without_modes(lambda tensor: tensor[0], x) for x in inputs]
     outer, (graph,) = compiling.aligned([compiling.subgraph(flat, [*values, *slices], pure)])
     around, carried, along = loop_derivatives.apart(outer, values, inputs)
-    results = list(torch.ops.higher_order.scan(graph, carried, along, tuple(around)))
+    results = loop_derivatives.operator(torch.ops.higher_order.scan, graph, carried, along, tuple(around))
     ys = results[count:]
     return results[1:count], [y.flip(0) for y in ys] if reverse else ys
 

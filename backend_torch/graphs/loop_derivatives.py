@@ -18,7 +18,7 @@ from torch.fx import GraphModule
 from torch.overrides import TorchFunctionMode
 
 from backend_torch.autodiff import autodiff, old_values, transform_levels
-from backend_torch.graphs import compiling, graph_copies, loops
+from backend_torch.graphs import compiling, graph_copies
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import functorch, traces, trees
@@ -148,7 +148,7 @@ def scanned(scan: Scan, step: Step, carry: Sequence[Tensor], xs: Sequence[Tensor
             f"can't hold a function with a custom_gradient or custom_jvp, as {module.meta['rules'][0]} calls. "
             "Let torch differentiate the function in loops, or take fewer steps"
         )
-    if loops.has_control_flow(module) or module.meta["rules"]:
+    if module.meta["rules"] or _repeats(module):
         return None
     around = mode.outside(outer)
     results = len(floating) - count
@@ -166,8 +166,8 @@ def counted(scan: Scan, step: GraphModule, carry: Sequence[Tensor], around: Sequ
     NotImplementedError
         A step branches or loops itself.
     """
-    if loops.has_control_flow(step) or step.meta["rules"]:
-        raise NotImplementedError("a gradient of a loop whose steps branch or loop is taken step by step")
+    if step.meta["rules"] or _repeats(step):
+        raise NotImplementedError("a gradient of a loop whose steps loop is taken step by step")
     floating = [each.is_floating_point() for each in carry]
     given = _Loop(scan, step, (len(carry), 0, len(around), 0), floating, length)
     return list(_Forward.apply(given, *carry, *around)[: len(carry)])
@@ -205,44 +205,79 @@ class _Forward(torch.autograd.Function):
         return (None, *_Backward.apply(ctx.loop, *gradients[: count + results], *ctx.saved_tensors))
 
 
+def _pulled(
+    loop: _Loop, tensors: Sequence[Tensor], batch: tuple[list[bool], int] | None
+) -> tuple[Tensor | None, ...]:
+    """Return the gradients of a loop's inputs, from those of its results, the values that it carried and its inputs.
+
+    ``batch`` says which of the tensors have elements for each of how many calls.
+    """
+    count, along, outer, results = loop.counts
+    of_carry, of_ys, kept, xs, around = loop.parts(tensors, count, results, count, along, outer)
+    inputs = [*[x[0] for x in [*kept, *xs]], *around]
+    followed = [index for index, each in enumerate(inputs) if each.is_floating_point()]
+    outputs = [index for index, is_float in enumerate(loop.floating) if is_float]
+    carried = [index for index in followed if index < count]
+    summed = [index for index in followed if index >= count + along]
+    sliced = [index for index in followed if count <= index < count + along]
+    rows = [of_ys[index - count] for index in outputs if index >= count]
+
+    def pulled(gradients: tuple[Tensor, ...], given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        def primal(*some: Tensor) -> tuple[Tensor, ...]:
+            filled = list(given)
+            for index, each in zip(followed, some, strict=True):
+                filled[index] = each
+            found = _Steps(loop.step).run(*filled)
+            return tuple([found[index] for index in outputs])
+
+        _, pullback, *_ = torch.func.vjp(primal, *[given[index] for index in followed])
+        return pullback(gradients)
+
+    def step(values: Tensors, x: Tensors) -> tuple[Tensors, Tensors]:
+        gradients, sums = values[: len(carried)], values[len(carried) :]
+        given = ((*gradients, *x[: len(rows)]), (*x[len(rows) :], *around))
+        found = dict(zip(followed, at_once(*given), strict=True))
+        more = [total + found[index] for total, index in zip(sums, summed, strict=True)]
+        return [*[found[index] for index in carried], *more], [found[index] for index in sliced]
+
+    at_once: Callable[..., tuple[Tensor, ...]] = pulled
+    start = [*[of_carry[index] for index in carried], *[torch.zeros_like(inputs[index]) for index in summed]]
+    if batch is not None:
+        has_batch, size = batch
+        flags = loop.parts(has_batch, count, results, count, along, outer)  # type: ignore[arg-type]
+        dims = [[0 if each else None for each in group] for group in flags]
+        of_rows = [dims[1][index - count] for index in outputs if index >= count]
+        at_once = torch.vmap(pulled, ((*[0] * len(carried), *of_rows), (*dims[2], *dims[3], *dims[4])))
+        given = [flags[0][index] for index in carried] + [flags[4][index - count - along] for index in summed]
+        each_own = zip(start, given, strict=True)
+        start = [each.clone() if has else each.expand(size, *each.shape).clone() for each, has in each_own]
+    with old_values.unhooked():
+        values, stacked = loop.scan(step, start, [*rows, *kept, *xs], loop.length, True)
+    found = dict(zip([*carried, *summed, *sliced], [*values, *stacked], strict=True))
+    return tuple([found.get(index) for index in range(count + along + outer)])
+
+
 class _Backward(torch.autograd.Function):
     """The gradients of the loop's inputs."""
 
-    generate_vmap_rule = True
-
     @staticmethod
     def forward(loop: _Loop, *tensors: Tensor) -> tuple[Tensor | None, ...]:
+        return _pulled(loop, tensors, None)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, loop: _Loop, *tensors: Tensor) -> Any:
+        """Pull many gradients back in one loop, whose steps are batched: by torch's rule it would be unrolled."""
         count, along, outer, results = loop.counts
-        of_carry, of_ys, kept, xs, around = loop.parts(tensors, count, results, count, along, outer)
-        inputs = [*[x[0] for x in [*kept, *xs]], *around]
-        followed = [index for index, each in enumerate(inputs) if each.is_floating_point()]
-        outputs = [index for index, is_float in enumerate(loop.floating) if is_float]
-        carried = [index for index in followed if index < count]
-        summed = [index for index in followed if index >= count + along]
-        sliced = [index for index in followed if count <= index < count + along]
-        rows = [of_ys[index - count] for index in outputs if index >= count]
-
-        def step(values: Tensors, x: Tensors) -> tuple[Tensors, Tensors]:
-            gradients, sums = values[: len(carried)], values[len(carried) :]
-            rest = x[len(rows) :]
-            given = [*rest, *around]
-
-            def primal(*some: Tensor) -> tuple[Tensor, ...]:
-                filled = list(given)
-                for index, each in zip(followed, some, strict=True):
-                    filled[index] = each
-                results = loop.step(*filled)
-                return tuple([results[index] for index in outputs])
-
-            _, pullback, *_ = torch.func.vjp(primal, *[given[index] for index in followed])
-            found = dict(zip(followed, pullback((*gradients, *x[: len(rows)])), strict=True))
-            more = [total + found[index] for total, index in zip(sums, summed, strict=True)]
-            return [*[found[index] for index in carried], *more], [found[index] for index in sliced]
-
-        start = [*[of_carry[index] for index in carried], *[torch.zeros_like(inputs[index]) for index in summed]]
-        values, stacked = loop.scan(step, start, [*rows, *kept, *xs], loop.length, True)
-        found = dict(zip([*carried, *summed, *sliced], [*values, *stacked], strict=True))
-        return tuple([found.get(index) for index in range(count + along + outer)])
+        _, *dims = in_dims
+        # What a step takes a slice of has the batch along its second axis.
+        places = [0] * count + [1] * (results + count + along) + [0] * outer
+        moved = [
+            each if dim is None else each.movedim(dim, place)
+            for each, dim, place in zip(tensors, dims, places, strict=True)
+        ]
+        found = _pulled(loop, moved, ([dim is not None for dim in dims], info.batch_size))
+        at = [0] * count + [1] * along + [0] * outer
+        return found, tuple([None if each is None else place for each, place in zip(found, at, strict=True)])
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -288,14 +323,23 @@ def apart(*groups: Sequence[Tensor]) -> list[Tensors]:
 def branch(predicate: Tensor, first: Any, second: Any, outer: Sequence[Tensor]) -> Tensors:
     """Call torch's operator for a branch, on tensors that share no memory."""
     (operands,) = apart(outer)
-    return list(torch.ops.higher_order.cond(predicate, first, second, tuple(operands)))
+    return operator(torch.ops.higher_order.cond, predicate, first, second, tuple(operands))
 
 
 def loop(test: Any, step: Any, values: Sequence[Tensor], outer: Sequence[Tensor]) -> Tensors:
     """Call torch's operator for a loop, on tensors that share no memory."""
     around, carried = apart(outer, values)
     tested = graph_copies.of_one_result(test)
-    return list(torch.ops.higher_order.while_loop(tested, step, tuple(carried), tuple(around)))
+    return operator(torch.ops.higher_order.while_loop, tested, step, tuple(carried), tuple(around))
+
+
+def operator(function: Any, *args: Any) -> Tensors:
+    """Call torch's operator for a branch or a loop, without the derivative that torch would take of it.
+
+    A tape inside has left operands that require a gradient, where no derivative is taken.
+    """
+    with torch.no_grad():
+        return list(function(*args))
 
 
 @dataclass(eq=False)
@@ -359,13 +403,18 @@ class _Steps(torch.fx.Interpreter):
         return super().call_function(target, args, kwargs)
 
 
-def _has_scan(module: GraphModule) -> bool:
-    scan = torch.ops.higher_order.scan
+def _has(module: GraphModule, operation: Any) -> bool:
+    """Whether a graph, or a branch or a loop of it, has such an operation."""
     return any(
-        each.graph.find_nodes(op="call_function", target=scan)
+        each.graph.find_nodes(op="call_function", target=operation)
         for each in module.modules()
         if isinstance(each, GraphModule)
     )
+
+
+def _repeats(module: GraphModule) -> bool:
+    """Whether a graph loops, which has no reverse mode inside of a loop."""
+    return _has(module, torch.ops.higher_order.while_loop) or _has(module, torch.ops.higher_order.scan)
 
 
 class _Branch(torch.autograd.Function):
@@ -449,7 +498,7 @@ class HeldError(NotImplementedError):
 def check(module: GraphModule) -> None:
     """Raise HeldError for what has no derivative in a branch or a loop."""
     where = f"{trace_state.user_line()}: a branch or a loop whose derivative is taken can't hold"
-    if _has_scan(module):
+    if _has(module, torch.ops.higher_order.scan):
         raise HeldError(
             f"{where} a scan of more than {_MOST_UNROLLED} steps: let the branch choose among the scan's inputs or "
             "results"

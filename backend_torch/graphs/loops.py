@@ -33,9 +33,8 @@ def has_control_flow(module: GraphModule) -> bool:
 
 def by_python(module: GraphModule) -> GraphModule:
     """Return the graph with its branches and loops, also inner ones, run by Python."""
-    graph = Graph()
-    graph.output(graph.graph_copy(module.graph, {}))
-    copy = traces.Module(module, graph)
+    copy = traces.copied(module)
+    graph = copy.graph
     for node in graph.find_nodes(op="get_attr"):
         inner = getattr(copy, node.target)
         if isinstance(inner, GraphModule):

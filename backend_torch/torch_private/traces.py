@@ -20,7 +20,7 @@ from torch._subclasses.fake_tensor import (
     FakeTensor,
     FakeTensorMode,
 )
-from torch.fx import GraphModule, Node, _lazy_graph_module, graph_module, proxy
+from torch.fx import Graph, GraphModule, Node, _lazy_graph_module, graph_module, proxy
 from torch.fx._lazy_graph_module import _LazyGraphModule
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, make_fx, track_tensor_tree
 from torch.utils._python_dispatch import _disable_current_modes
@@ -259,6 +259,10 @@ def recorded(mode: FakeTensorMode, operation: Any, args: Sequence[Any]) -> tuple
     if recording is None or not names or len(parts) != len(names):
         return None
     tracer: Any = recording.tracer
+    # The tracer finds a part by identity, in other parts too, and then by a name that it can't read.
+    held = {id(module) for module in tracer.root.modules()}
+    args = [copied(each) if id(each) in held else each for each in args]
+    parts = [each for each in args if isinstance(each, GraphModule)]
     number = 0
     while hasattr(tracer.root, f"{names[0]}_{number}"):
         number += 1
@@ -275,6 +279,15 @@ def recorded(mode: FakeTensorMode, operation: Any, args: Sequence[Any]) -> tuple
         carried, length = len(args[1]), args[2][0].shape[0]
         results[carried:] = [new(mode, y, (length, *y.shape)) for y in results[carried:]]
     made: tuple[Tensor, ...] = track_tensor_tree(tuple(results), node, constant=None, tracer=tracer)
+    return made
+
+
+def copied(module: GraphModule) -> GraphModule:
+    """Return a copy of a graph, which has the same branches and loops."""
+    graph = Graph()
+    graph.output(graph.graph_copy(module.graph, {}))
+    made = Module(module, graph)
+    made.meta.update(module.meta)
     return made
 
 

@@ -17,12 +17,13 @@ import numpy as np
 import torch
 
 import tnp
+from backend_torch.autodiff.autodiff import ForwardOnlyError
 from conformance import trials
 from conformance.fuzz.compare import Disagreement
 
 Function = Callable[[Any], Any]
 LENGTH = 3
-_REFUSALS = (NotImplementedError, tnp.TracedValueError)  # their texts say what to write instead
+_REFUSALS = (NotImplementedError, ForwardOnlyError, tnp.TracedValueError)  # their texts say what to write instead
 _ADVICE = (  # texts of other errors that do
     "GradientTape(overwrites=True)",
     "it is being batched or differentiated",
@@ -579,9 +580,13 @@ class Composition:
 
     def is_chaotic(self) -> bool:
         """Whether a change of the values by their last bits changes torch's own result beyond the tolerance."""
-        moved = replace(self, values=tuple([value * (1 + 1e-15) for value in self.values]))
-        pairs = zip(self.by_torch(), moved.by_torch(), strict=True)
-        return not all(np.allclose(one, other, rtol=1e-7, atol=1e-9, equal_nan=True) for one, other in pairs)
+        given = self.by_torch()
+        for change in (1e-15, -1e-15, 1e-14, -1e-14):
+            moved = replace(self, values=tuple([value * (1 + change) for value in self.values]))
+            pairs = zip(given, moved.by_torch(), strict=True)
+            if not all(np.allclose(one, other, rtol=1e-7, atol=1e-9, equal_nan=True) for one, other in pairs):
+                return True
+        return False
 
 
 def drawn(seed: str, machine_code: int = 0, index: int = 0) -> Composition:

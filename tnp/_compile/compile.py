@@ -508,7 +508,10 @@ class _Signatures:
         """Return the tensors from outside that a call reads; None if it writes to any, or runs Python."""
         if self.eager_check or nan_checks.is_on() or (memory.sharded and self._is_sharded(args, {})):
             return None
-        entry = self.entry(args, {})[0]
+        try:
+            entry = self._found(args, {})[0]
+        except pieces.CutError:
+            return None
         return None if entry.executable.written or entry.has_effects else entry.captures()
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:

@@ -80,7 +80,26 @@ def writing_around(h: Any, xs: Any, w: Any) -> Any:
     return total.sum() * w.sum()
 
 
-LOOPS = [network, reversed_network, last_state, counting, counted, writing]
+def branching(h: Any, xs: Any, w: Any) -> Any:
+    def step(h: Any, x: Any) -> Any:
+        h = np.tanh(h @ w + x) if h[0] > x[0] else h * x
+        return h, np.cond(h[1] > 0.1, lambda: np.cond(h[2] > 0.1, lambda: h, lambda: w[0]), lambda: x)
+
+    h, hs = np.scan(step, h, xs)
+    return h.sum() + (hs**2).sum()
+
+
+def python_loop(h: Any, xs: Any, w: Any) -> Any:
+    for x in xs:
+        if h.sum() < 1:
+            h = np.tanh(h @ w) + 0.5
+        elif h[0] > 0.4:
+            h = h * x
+        h = h - 0.1
+    return (h * CAPTURED).sum()
+
+
+LOOPS = [network, reversed_network, last_state, counting, counted, writing, branching, python_loop]
 UNROLLED = [nested, writing_around]  # alike whatever the backend
 
 
@@ -116,6 +135,19 @@ def test_other_derivatives(transform: Function) -> None:
     assert_same(np.asnumpy(expected), np.compile(transform(function), backend="eager")(x), rtol=1e-9, atol=1e-12)
 
 
-def test_what_is_compiled_does_not_grow_with_the_number_of_steps() -> None:
-    sizes = [len(list(np.compile(np.grad(network)).graph(*arguments(steps)))) for steps in (30, 3000)]
+@pytest.mark.parametrize("program", [network, branching])
+def test_what_is_compiled_does_not_grow_with_the_number_of_steps(program: Function) -> None:
+    sizes = [len(list(np.compile(np.grad(program)).graph(*arguments(steps)))) for steps in (30, 3000)]
+    assert sizes[0] == sizes[1]
+
+
+@pytest.mark.parametrize("program", [states, branching])
+def test_jacobians_are_loops(program: Function) -> None:
+    def rows(h: Any, xs: Any, w: Any) -> Any:
+        return np.jacobian(lambda h: program(h, xs, w)[0] if program is states else h * program(h, xs, w))(h)
+
+    compiled = np.compile(rows, backend="eager")
+    given = arguments()
+    assert_same(np.asnumpy(rows(*given)), compiled(*given), rtol=1e-9, atol=1e-12)
+    sizes = [len(list(compiled.graph(*arguments(steps)))) for steps in (30, 3000)]
     assert sizes[0] == sizes[1]

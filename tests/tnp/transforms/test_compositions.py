@@ -33,6 +33,9 @@ FOUND = [
     ("writes outside by out=", "compile", "vjp", "vjp"),
     ("writes to a chosen view", "vjp", "compile"),
     ("smooth", "jvp", "compile", "hessian", "fori_loop to a traced bound"),  # whose graph is cut
+    ("writes outside by out=", "linearize", "linearize", "jvp"),  # zeros that have no memory
+    ("writes outside in a branch", "linearize", "compile", "jacobian", "grad"),
+    ("writes after a branch", "compile", "grad", "long scan"),
 ]
 
 
