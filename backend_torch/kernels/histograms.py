@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import torch
 
-from backend_torch.kernels import host, sorting
+from backend_torch.kernels import graph_operations, host, sorting
 from backend_torch.tensors import out_of_memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.memory import is_readable
@@ -60,10 +60,17 @@ def _counted(indices: Tensor, weights: Tensor | None, size: int) -> Tensor:
 def histogram(values: Tensor, edges: Tensor, weights: Tensor | None, common: torch.dtype) -> Tensor:
     """Count the values, or sum the weights, between the edges; values and edges are compared in a common dtype."""
     edges = cast(edges, common)
-    if weights is None and host.computes(values) and len(edges) <= len(values):
-        return _between(values, edges, common)
     if not len(edges):
         return values.new_zeros(0, dtype=torch.int64 if weights is None else weights.dtype)
+    if weights is not None:
+        return _looked_up(values, edges, weights, common)
+    if host.computes(values):
+        return _on_host(values, edges, common)
+    return _whole(values, edges, common)
+
+
+def _looked_up(values: Tensor, edges: Tensor, weights: Tensor | None, common: torch.dtype) -> Tensor:
+    """`histogram` by the place of each value among the edges."""
     size = len(edges) + 1
     total: Tensor | None = None
     parts = _blocks(values)
@@ -88,6 +95,19 @@ def _between(values: Tensor, edges: Tensor, common: torch.dtype) -> Tensor:
         places[:-1] += sorting.searchsorted(line, edges[:-1], right=False)
         places[-1:] += sorting.searchsorted(line, edges[-1:], right=True)
     return places.diff()
+
+
+def _on_host(values: Tensor, edges: Tensor, common: torch.dtype) -> Tensor:
+    return (_between if len(edges) <= len(values) else _counts)(values, edges, common)
+
+
+def _counts(values: Tensor, edges: Tensor, common: torch.dtype) -> Tensor:
+    return _looked_up(values, edges, None, common)
+
+
+_whole = graph_operations.operation(
+    "histogram(Tensor values, Tensor edges, ScalarType common) -> Tensor", _on_host, _counts
+)
 
 
 def smallest(tensor: Tensor) -> int:

@@ -140,15 +140,21 @@ def _whole(ufunc: np.ufunc, steps: Function) -> Function:
 
     def computed(x: Tensor, y: Tensor | None = None) -> Any:
         operands = (x,) if y is None else (x, y)
-        if trace_state.is_tracing() and all(_is_plain(each) for each in operands):
+        if trace_state.is_tracing() and all(is_plain(each) for each in operands):
             return operation(x, y, name)
         return steps(*operands)
 
     return computed
 
 
-def _is_plain(tensor: Tensor) -> bool:
-    return tensor.is_cpu and all(isinstance(size, int) for size in tensor.shape) and tensor.is_contiguous()
+def is_plain(tensor: Tensor) -> bool:
+    """Whether a tensor of a trace is in C order on the CPU, and no size is open."""
+    return tensor.is_cpu and has_sizes(tensor) and tensor.is_contiguous()
+
+
+def has_sizes(tensor: Tensor) -> bool:
+    """Whether no size of a trace's tensor is open."""
+    return all(isinstance(size, int) for size in tensor.shape)
 
 
 def _by_ufunc(x: Tensor, y: Tensor | None, name: str) -> Any:

@@ -10,13 +10,14 @@ that computes in dtype ``result``. ``axes`` is an int, a non-empty tuple, or Non
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 
 from backend_torch.autodiff.autodiff import may_be_differentiated
-from backend_torch.kernels import host
+from backend_torch.kernels import graph_operations, host
 from backend_torch.kernels.order import complex_extreme, ordered, restored
 from backend_torch.kernels.selection import where
 from backend_torch.tensors import trace_state
@@ -77,6 +78,49 @@ def accumulator(function: Loop, boolean: Resolver, counting: Loop | None = None)
     return resolve
 
 
+_WHOLE: dict[str, tuple[Callable[..., Any], Loop]] = {}
+
+
+def _whole(name: str, by_numpy: Callable[..., Any], steps: Loop) -> Loop:
+    """Return a reduction that is one operation in a plain trace, where Inductor's loops have no vectors."""
+    _WHOLE[name] = by_numpy, steps
+
+    def computed(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+        if trace_state.is_tracing() and _has_one_layout(tensor, axes, keepdims):
+            return _reduced(tensor, [axes] if isinstance(axes, int) else axes, keepdims, name)
+        return steps(tensor, axes, keepdims)
+
+    return computed
+
+
+def _has_one_layout(tensor: Tensor, axes: Axes, keepdims: bool) -> bool:
+    """Whether the result's layout is known: that of one axis at most, or of an operand in C order."""
+    left = 0 if axes is None else tensor.dim() - (1 if isinstance(axes, int) else len(axes))
+    return host.is_plain(tensor) or (left < 2 and not keepdims and tensor.is_cpu and host.has_sizes(tensor))
+
+
+def _axes_of(axes: Sequence[int] | None) -> Any:
+    return axes if axes is None else axes[0] if len(axes) == 1 else tuple(axes)
+
+
+def _by_numpy(tensor: Tensor, axes: Sequence[int] | None, keepdims: bool, name: str) -> Tensor:
+    by_numpy, _ = _WHOLE[name]
+    with np.errstate(all="ignore"):
+        found = by_numpy(host.array(tensor), axis=_axes_of(axes), keepdims=keepdims)
+    result: Tensor = host.wrapped(found)
+    return result.contiguous()
+
+
+def _by_steps(tensor: Tensor, axes: Sequence[int] | None, keepdims: bool, name: str) -> Tensor:
+    _, steps = _WHOLE[name]
+    return steps(tensor, _axes_of(axes), keepdims)
+
+
+_reduced = graph_operations.operation(
+    "reduce(Tensor tensor, int[]? axes, bool keepdims, str name) -> Tensor", _by_numpy, _by_steps
+)
+
+
 def _extreme(function: Loop, largest: bool) -> Resolver:
     """The largest or smallest element, NaN if there is one; complex numbers by real part, then imaginary part."""
 
@@ -102,19 +146,22 @@ def _logical(function: Loop, ufunc: np.ufunc) -> Resolver:
     torch first converts all numbers to booleans; NumPy stops at the first that decides.
     """
 
-    def resolve(given: torch.dtype, result: torch.dtype) -> Loop:
-        def loop(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
-            array = host.arrays(tensor)
-            if array is not None:
-                return host.wrapped(ufunc.reduce(array[0], axis=axes, keepdims=keepdims))
-            if given in SIGNED:
-                tensor = tensor.view(SIGNED[given])  # CUDA has no kernel for these
-            found = function(tensor, axes, keepdims)
-            return found.view(torch.bool) if given is torch.uint8 else found  # uint8 gives uint8, zeros and ones
+    def by_torch(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+        given = tensor.dtype
+        if given in SIGNED:
+            tensor = tensor.view(SIGNED[given])  # CUDA has no kernel for these
+        found = function(tensor, axes, keepdims)
+        return found.view(torch.bool) if given is torch.uint8 else found  # uint8 gives uint8, zeros and ones
 
-        return loop
+    otherwise = _whole(ufunc.__name__, ufunc.reduce, by_torch)
 
-    return resolve
+    def loop(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+        array = host.arrays(tensor)
+        if array is not None:
+            return host.wrapped(ufunc.reduce(array[0], axis=axes, keepdims=keepdims))
+        return otherwise(tensor, axes, keepdims)
+
+    return lambda given, result: loop
 
 
 def folded(function: Binary, associative: bool) -> Resolver:
@@ -359,13 +406,12 @@ def nansum(dtype: torch.dtype) -> Loop:
 
 def argextreme(dtype: torch.dtype, largest: bool) -> Loop:
     """The index of the first largest or smallest element, or of the first NaN: ``loop(tensor, axis, keepdims)``."""
-    otherwise = _argextreme(dtype, largest)
+    by_numpy, otherwise = (np.argmax, _argmax) if largest else (np.argmin, _argmin)
 
     def loop(tensor: Tensor, axis: int | None, keepdims: bool) -> Tensor:
         if not host.computes(tensor):
             return otherwise(tensor, axis, bool(keepdims))
-        array = host.array(tensor)
-        return host.wrapped((np.argmax if largest else np.argmin)(array, axis, keepdims=keepdims))
+        return host.wrapped(by_numpy(host.array(tensor), axis, keepdims=keepdims))
 
     return loop
 
@@ -390,6 +436,10 @@ def _argextreme(dtype: torch.dtype, largest: bool) -> Loop:
 
         return loop
     return plain
+
+
+_argmax = _whole("argmax", np.argmax, lambda t, axis, keepdims: _argextreme(t.dtype, True)(t, axis, keepdims))
+_argmin = _whole("argmin", np.argmin, lambda t, axis, keepdims: _argextreme(t.dtype, False)(t, axis, keepdims))
 
 
 def mean(given: torch.dtype, result: torch.dtype) -> Loop:

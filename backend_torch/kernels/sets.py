@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from backend_torch.kernels import host, sorting
+from backend_torch.kernels import graph_operations, host, sorting
 from backend_torch.kernels.order import has_nan, ordered, restored
+from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import is_readable
 from backend_torch.tensors.out_of_memory import explaining
 
@@ -101,6 +102,12 @@ def contains(line: Tensor, values: Tensor) -> Tensor:
         least, most = int(keys.min()), int(keys.max())
         if most - least <= _SPARSE * (len(line) + values.numel()):
             return _in_table(keys, ordered(values), least, most)
+    if trace_state.is_tracing() and host.is_plain(values) and values.numel() > 1:  # of one, torch asks the value
+        return _whole(line, values)
+    return _in_sorted(line, values)
+
+
+def _in_sorted(line: Tensor, values: Tensor) -> Tensor:
     arranged = sorting.sort(line, 0)
     place = sorting.searchsorted(arranged, values, right=False).clamp(max=len(line) - 1)
     return ordered(arranged)[place] == ordered(values)
@@ -113,6 +120,9 @@ def _in_table(keys: Tensor, values: Tensor, least: int, most: int) -> Tensor:
     places = values.to(torch.int64)
     inside = (places >= least) & (places <= most)
     return table[places.clamp(least, most).sub_(least)] & inside
+
+
+_whole = graph_operations.operation("isin(Tensor line, Tensor values) -> Tensor", contains, _in_sorted)
 
 
 def repeated(arranged: Tensor) -> Tensor:

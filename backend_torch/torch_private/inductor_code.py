@@ -31,9 +31,10 @@ TORCH = _Names()
 """The ``torch`` of generated code, which reads dtypes from it: this saves 40 ns for each new array."""
 
 _OPERATORS = {"aten", "mkl", "mkldnn"}  # namespaces whose operators are torch's own C++
-_OWN = frozenset(
-    {"mm", "order", "partitioned", "sorted", "ufunc", "ufunc_of_two"}
-)  # operations of tnp, defined when it is imported
+_OWN = frozenset({
+    "histogram", "isin", "mm", "order", "partitioned", "reduce", "sorted", "ufunc", "ufunc_of_two",
+})  # fmt: skip
+"""Operations of tnp, defined when it is imported."""
 
 
 def _known() -> dict[str, Any]:

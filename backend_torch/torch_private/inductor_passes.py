@@ -14,7 +14,7 @@ from torch.fx import Node
 from backend_torch.torch_private.patches import Patches, Undo, replaced_attribute, replaced_item
 from backend_torch.torch_private.tensor_internals import storage_of
 
-VERSION = "1"
+VERSION = "2"
 """A part of the key of caches on disk; change it when this file's code changes."""
 
 
@@ -54,13 +54,14 @@ def _all_of(tensors: list[torch.Tensor], symbolic: bool = False) -> set[int]:
 
 
 def _reads(value: Node, memory: int) -> bool:
-    """Whether a value is computed from the contents of a memory."""
+    """Whether a value is computed from the contents of a memory; a copy has only the layout of what it replaces."""
     seen, left = {value}, [value]
     while left:
         node = left.pop()
         shown = node.meta.get("val")
         if isinstance(shown, torch.Tensor) and storage_of(shown) == memory:
             return True
-        left += [each for each in node.all_input_nodes if each not in seen]
-        seen.update(node.all_input_nodes)
+        operands = node.all_input_nodes if node.target is not torch.ops.aten.copy.default else [node.args[1]]
+        left += [each for each in operands if isinstance(each, Node) and each not in seen]
+        seen.update(left)
     return False

@@ -457,3 +457,66 @@ def test_ufuncs_that_stay_whole_in_graphs(backend: str, dtype: str) -> None:
     steep = tnp.compile(lambda x: tnp.vectorized_map(slope, x))
     expected = numpy.sinh(values[2:6]) + 1 / (3 * numpy.cbrt(values[2:6]) ** 2)
     numpy.testing.assert_allclose(tnp.asnumpy(steep(tnp.asarray(values[2:6]))), expected)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "uint32", "int64", "float32", "complex128"])
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_reductions_that_stay_whole_in_graphs(backend: str, dtype: str) -> None:
+    """They are NumPy's where the layout of the result is known, and torch's elsewhere."""
+    values = (numpy.arange(20000).reshape(100, 200) * 7919 % 1000 - 1).astype(dtype)
+    values[3, 5] = numpy.nan if dtype == "float32" else 0
+
+    def function(xp: Any) -> Any:
+        x = xp.asarray(values)
+        found = [reduction(y) for y in (x, x.T, x[::3, 1:]) for reduction in (xp.any, xp.all, xp.argmax, xp.argmin)]
+        found += [xp.any(x, axis=0), xp.all(x.T, axis=1, keepdims=True), xp.argmax(x.T, axis=0), xp.any(x, axis=(0, 1))]
+        found += [
+            xp.argmin(x, axis=1, keepdims=True),
+            xp.max(x != 3, axis=0),
+            xp.any(xp.broadcast_to(x[0], (9, 200)), 0),
+        ]
+        return found
+
+    same(function, backend)
+    if dtype != "uint32":
+        rows = tnp.compile(lambda x: tnp.vectorized_map(lambda row: (tnp.any(row), tnp.argmax(row)), x))
+        for found, expected in zip(rows(tnp.asarray(values)), (values.any(1), values.argmax(1)), strict=True):
+            numpy.testing.assert_array_equal(tnp.asnumpy(found), expected)
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_sets_and_histograms_that_stay_whole_in_graphs(backend: str) -> None:
+    whole = numpy.arange(20000) * 7919 % 1000
+    floats, edges = numpy.sin(whole), numpy.linspace(-1, 1, 31)
+    floats[7] = numpy.nan
+
+    def function(xp: Any) -> Any:
+        x, i, e = xp.asarray(floats), xp.asarray(whole), xp.asarray(edges)
+        counts = [xp.histogram(x, e)[0], xp.histogram(x[:9], e)[0], xp.histogram(i, 7), xp.histogram(i, 7, weights=i)]
+        return (
+            counts,
+            xp.isin(i, i[:50]),
+            xp.isin(x, x[5:9]),
+            xp.isin(i.reshape(100, 200).T, i[:9], invert=True),
+            xp.isin(xp.nan, [xp.nan]),
+        )
+
+    same(function, backend)
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_a_diagonal_is_written_in_place(backend: str) -> None:
+    start = numpy.arange(40000.0).reshape(200, 200)
+
+    def function(xp: Any) -> Any:
+        p, q, r = (xp.asarray(start) + each for each in range(3))
+        xp.fill_diagonal(p, 5.0)
+        xp.fill_diagonal(q, q[0] * 2)
+        xp.fill_diagonal(r, xp.diagonal(r)[::-1] + r[1])
+        return p, q, r
+
+    same(function, backend)
+    p = tnp.asarray(start)
+    tnp.compile(lambda p: tnp.fill_diagonal(p, tnp.diagonal(p)[::-1] + p[1]))(p)
+    numpy.fill_diagonal(start, numpy.diagonal(start)[::-1] + start[1])
+    numpy.testing.assert_array_equal(tnp.asnumpy(p), start)
