@@ -21,7 +21,7 @@ const std::array<int8_t, 64> DTYPE_OF = [] {
   return numbers;
 }();
 
-void in_threads(int64_t n, c10::function_ref<void(int64_t, int64_t)> run) {
+void in_threads(int64_t n, c10::function_ref<void(int64_t, int64_t)> run, int64_t least) {
   struct Released {
     PyThreadState* state = PyEval_SaveThread();
     ~Released() { PyEval_RestoreThread(state); }
@@ -35,7 +35,7 @@ void in_threads(int64_t n, c10::function_ref<void(int64_t, int64_t)> run) {
                     .resize_outputs(false)
                     .add_owned_output(at::from_blob(&origin, {n}, at::kByte))
                     .build();
-  places.for_each([&](char** data, const int64_t*, int64_t count, int64_t) { run(data[0] - &origin, count); }, LARGE);
+  places.for_each([&](char** data, const int64_t*, int64_t count, int64_t) { run(data[0] - &origin, count); }, least);
 }
 
 bool is_dense(const at::Tensor& tensor) {

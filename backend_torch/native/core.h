@@ -60,8 +60,8 @@ inline char* writeable_data_of(const at::Tensor& tensor) {
 
 constexpr int64_t LARGE = 32768;  // elements; for arrays of more torch's kernels use several threads
 
-// Call `run(from, count)` for parts of `n` elements in torch's threads, without the GIL.
-void in_threads(int64_t n, c10::function_ref<void(int64_t, int64_t)> run);
+// Call `run(from, count)` for parts of `n` elements in torch's threads, without the GIL; a part has `least` at least.
+void in_threads(int64_t n, c10::function_ref<void(int64_t, int64_t)> run, int64_t least = LARGE);
 
 // Run a loop over many elements in several threads; `run(from, count)` computes a part.
 template <class Run>

@@ -184,7 +184,7 @@ def _letters(terms: Sequence[str], explicit: str | None, shapes: Sequence[tuple[
             )
     broadcast = max(extra)
     used = "".join(["".join(part) for part in parts])
-    free = [letter for letter in _LETTERS + _BEYOND if letter not in used][:broadcast]
+    free = [letter for letter in _LETTERS + _BEYOND if letter not in used][:broadcast] if broadcast else []
     if len({*used, *free}) > MOST_DIMENSIONS:
         raise ValueError("einstein sum subscript string has too many distinct labels")
     inputs = [free[broadcast - n :] for n in extra]

@@ -1732,6 +1732,40 @@ def test_small_sums_have_numpys_bits(dtype: str) -> None:
     assert sums(tnp) == sums(numpy)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int8", "uint16", "bool"])
+def test_reductions_of_rows_have_numpys_bits(dtype: str) -> None:
+    """Of many elements too, if rows are added one after the other, as NumPy adds them."""
+
+    def reduced(xp: Any) -> Any:
+        x = xp.asarray(numpy.random.default_rng(0).normal(3, 50, (300, 240)).astype(dtype))
+        if dtype.startswith("float"):
+            x[3, 5], x[7, 8], x[:, 9] = numpy.nan, numpy.inf, -0.0
+        cube = x.reshape(30, 40, 60)
+        cases = [
+            (x, 0),
+            (x.T, 1),
+            (x.T, -1),
+            (x[:, ::2], 0),
+            (x[::2].T, 1),
+            (cube, 0),
+            (cube, 1),
+            (cube, -2),
+        ]
+        found = []
+        for array, axis in cases:
+            for keepdims in (False, True):
+                each = [array.max(axis, keepdims=keepdims), array.min(axis, keepdims=keepdims)]
+                each += [array.sum(axis, keepdims=keepdims), array.mean(axis, keepdims=keepdims)]
+                for value in map(numpy.asarray, each):
+                    value[value != value] = numpy.nan if value.dtype.kind == "f" else 0  # there are many
+                    found.append((str(value.dtype), value.shape, value.tobytes()))
+        return found
+
+    with numpy.errstate(all="ignore"):
+        for ours, theirs in zip(reduced(tnp), reduced(numpy), strict=True):
+            assert ours == theirs
+
+
 def of_numbers(xp: Any, dtype: str) -> list[Any]:
     """What a NumPy scalar gives beside arrays and scalars, as a value, and in lists."""
     number, x = numpy.dtype(dtype).type(3), xp.asarray([1, 2, 5])
