@@ -13,7 +13,7 @@ import torch
 
 from backend_torch.autodiff.autodiff import may_be_differentiated
 from backend_torch.kernels.comparison import greater_equal_complex, less_equal_complex
-from backend_torch.kernels.host import arrays, hosted, wrapped
+from backend_torch.kernels.host import HAS_VECTORS, arrays, hosted, wrapped
 from backend_torch.kernels.kernel import Function, Kernel, by_parts, large_enough, same_bits, same_order, widened
 from backend_torch.kernels.value_checks import NEGATIVE, expect
 from backend_torch.kernels.writing import DIRECT
@@ -153,6 +153,9 @@ def _power_float(x: Tensor, y: Tensor) -> Tensor:
     return torch.pow(x, y)
 
 
+_power_vectors = hosted(np.power, _power_float) if HAS_VECTORS else _power_float
+
+
 def _power_integer(x: Tensor, y: Tensor) -> Tensor:
     if not torch.compiler.is_compiling():  # Dynamo reads neither values nor lengths
         if not x.numel():  # CUDA computes the power -1 of the host as a reciprocal, which has no integer kernel
@@ -229,14 +232,15 @@ subtract = Kernel(
 multiply = Kernel(torch.mul, unsigned=same_bits(torch.mul), complex=hosted(np.multiply, torch.mul), inplace=Tensor.mul_)
 divide = Kernel(torch.div, inplace=Tensor.div_, scalar_left=_divide_number)
 power = Kernel(
-    _power_float,
+    _power_vectors,
+    half=_power_float,
     integer=_power_integer,
     unsigned=widened(torch.pow, uint64=_power_uint64),
     complex=hosted(np.power, _power_complex),
-    inplace=large_enough(Tensor.pow_),
+    inplace=None if HAS_VECTORS else large_enough(Tensor.pow_),
     scalar_right=_power_number,
 )
-float_power = Kernel(_power_float, complex=hosted(np.power, _power_complex))
+float_power = Kernel(_power_vectors, complex=hosted(np.power, _power_complex))
 DIRECT[_power_float] = torch.pow
 # torch negates 0j to 0j where the vector is long enough.
 negative = Kernel(torch.neg, unsigned=same_bits(torch.neg), complex=hosted(np.negative, by_parts(torch.neg)))

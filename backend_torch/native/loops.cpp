@@ -74,13 +74,24 @@ struct FloorDivide {
   }
 };
 
+// fmod, by a quotient where that is whole as a float: libm takes a step for each of its bits. The fused sum is exact.
+template <class T>
+T fmod(T a, T b) {
+  if (std::fabs(a) < std::fabs(b)) return a;
+  double x = std::fabs(static_cast<double>(a)), y = std::fabs(static_cast<double>(b)), quotient = std::trunc(x / y);
+  if (!(quotient < 0x1p52)) return std::fmod(a, b);
+  double rest = std::fma(-quotient, y, x);
+  if (rest < 0) rest += y;  // the quotient was rounded up
+  return std::copysign(static_cast<T>(rest), a);
+}
+
 struct Remainder {
   template <class T>
   static constexpr bool has = is_float<T> || is_integer<T>;
   template <class T>
   static T of(T a, T b) {
     if constexpr (is_float<T>) {
-      T rest = std::fmod(a, b);
+      T rest = fmod(a, b);
       if (b == 0) return rest;
       if (rest == 0) return std::copysign(T(0), b);
       return (b < 0) != (rest < 0) ? rest + b : rest;

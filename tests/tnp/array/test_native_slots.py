@@ -1766,6 +1766,24 @@ def test_reductions_of_rows_have_numpys_bits(dtype: str) -> None:
             assert ours == theirs
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_remainders_are_exact(dtype: str) -> None:
+    """Of quotients of any size, of subnormal numbers, and where the quotient is rounded to the next integer."""
+    rng, info = numpy.random.default_rng(0), numpy.finfo(dtype)
+    edges = [0.0, -0.0, numpy.inf, -numpy.inf, numpy.nan, info.smallest_subnormal, info.tiny, info.max, 1.0, -3.0, 0.1]
+    pairs = numpy.array([(a, b) for a in edges for b in edges]).T
+    exponents = rng.uniform(info.minexp - info.nmant, info.maxexp, (2, 20_000))
+    far = numpy.exp2(exponents) * rng.choice([-1, 1], (2, 20_000))
+    near = far[0] * rng.uniform(0.5, 4e6, 20_000)
+    whole = numpy.nextafter(rng.integers(1, 2000, 20_000) * far[0], rng.choice([-numpy.inf, numpy.inf], 20_000))
+    with numpy.errstate(all="ignore"):
+        for x, y in ((*pairs,), (*far,), (near, far[0]), (whole, far[0])):
+            x, y = x.astype(dtype), y.astype(dtype)
+            ours, theirs = numpy.asarray(tnp.asarray(x) % tnp.asarray(y)), x % y
+            numpy.testing.assert_array_equal(ours, theirs)
+            numpy.testing.assert_array_equal(numpy.signbit(ours[ours == ours]), numpy.signbit(theirs[ours == ours]))
+
+
 def of_numbers(xp: Any, dtype: str) -> list[Any]:
     """What a NumPy scalar gives beside arrays and scalars, as a value, and in lists."""
     number, x = numpy.dtype(dtype).type(3), xp.asarray([1, 2, 5])
