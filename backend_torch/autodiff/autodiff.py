@@ -406,7 +406,7 @@ class _Attempts:
                 raise _WroteError
             self._held = held
             return found
-        if self.private and self._kept is not None and not is_transforming():
+        if self.private and self._kept is not None and not is_transforming() and not trace_state.is_tracing():
             return self._kept(lambda *tensors: self.function(*[tensor.clone() for tensor in tensors]))
         return self._attempt(inside)
 
@@ -437,7 +437,8 @@ def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[
     def kept(function: Function) -> Any:
         with torch.enable_grad(), old_values_kept():
             again = _state.tapes > 0 or any(tensor.requires_grad for tensor in tensors)
-            handles = [_unsafe_view(t, t.shape) if t.requires_grad else t.detach().requires_grad_() for t in tensors]
+            # A detached handle would end the derivatives of a graph that has this gradient in it.
+            handles = [_unsafe_view(tensor, tensor.shape).requires_grad_() for tensor in tensors]
             with _counted():
                 results = function(*handles)
             found = transform_levels.gradients_of(results[:1], handles, create_graph=again, allow_unused=True)

@@ -162,6 +162,8 @@ class Outside(TorchFunctionMode):
 
     def _write(self, tensor: Tensor) -> None:
         memory = memory_of(tensor)
+        if any(memory == memory_of(values) for _, values in self._slices.values()):
+            raise trace_state.part_write_error()
         place = self._by_stand_in.get(memory) or self._place(tensor)
         if place is not None:
             place.is_written = True

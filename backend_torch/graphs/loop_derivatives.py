@@ -22,7 +22,7 @@ from backend_torch.graphs import compiling, graph_copies
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import functorch, traces, trees
-from backend_torch.torch_private.tensor_internals import storage_of
+from backend_torch.torch_private.tensor_internals import is_zeros_without_memory, storage_of
 
 Tensor = torch.Tensor
 Tensors = list[Tensor]
@@ -307,14 +307,14 @@ def is_taped() -> bool:
 
 
 def apart(*groups: Sequence[Tensor]) -> list[Tensors]:
-    """Return the tensors, with copies where two share memory: torch's operators refuse these."""
+    """Return the tensors, with copies where two share memory or one has none: torch's operators refuse these."""
     seen: set[int] = set()
     result = []
     for group in groups:
         taken = []
         for tensor in group:
             storage = storage_of(tensor)
-            taken.append(tensor.clone() if storage in seen else tensor)
+            taken.append(tensor.clone() if storage in seen or is_zeros_without_memory(tensor) else tensor)
             seen.add(storage)
         result.append(taken)
     return result

@@ -23,7 +23,7 @@ from backend_torch.tensors.constants import is_constant
 from backend_torch.torch_private import traces, trees
 from backend_torch.torch_private.modes import TorchDispatchMode, no_dispatch
 from backend_torch.torch_private.operators import HigherOrderOperator, OpOverload, schema_of
-from backend_torch.torch_private.tensor_internals import negative_view, storage_of
+from backend_torch.torch_private.tensor_internals import is_zeros_without_memory, negative_view, storage_of
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -213,6 +213,8 @@ class Watch(TorchDispatchMode):
         return None
 
     def _value(self, tensor: Tensor) -> Tensor | None:
+        if is_zeros_without_memory(tensor):
+            return None  # torch's operations crash on them below the dispatcher
         if is_constant(tensor):
             return tensor
         known = _may_be_known(tensor) and memory.is_known(tensor)

@@ -36,6 +36,10 @@ FOUND = [
     ("writes outside by out=", "linearize", "linearize", "jvp"),  # zeros that have no memory
     ("writes outside in a branch", "linearize", "compile", "jacobian", "grad"),
     ("writes after a branch", "compile", "grad", "long scan"),
+    ("writes after a branch", "tape", "compile", "grad"),
+    ("writes to a chosen view", "compile", "grad", "jvp", "hessian"),
+    ("writes an element outside", "linearize", "vectorized_map", "vjp", "vjp"),
+    ("fills", "compile", "jacobian", "hessian"),
 ]
 
 
