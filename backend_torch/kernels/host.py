@@ -133,14 +133,14 @@ WHOLE: dict[str, tuple[np.ufunc, Function]] = {}
 
 
 def _whole(ufunc: np.ufunc, steps: Function) -> Function:
-    """Return a function that is one operation in a plain trace of tensors in C order, and ``steps`` elsewhere."""
+    """Return a function that is one operation in a plain trace of lines or of C order, and ``steps`` elsewhere."""
     name = f"{ufunc.__name__} {steps.__name__}"
     WHOLE[name] = ufunc, steps
     operation = _one_result if ufunc.nout == 1 else _two_results
 
     def computed(x: Tensor, y: Tensor | None = None) -> Any:
         operands = (x,) if y is None else (x, y)
-        if trace_state.is_tracing() and all(is_plain(each) for each in operands):
+        if trace_state.is_tracing() and all(is_plain(each) or _is_line(each) for each in operands):
             return operation(x, y, name)
         return steps(*operands)
 
@@ -150,6 +150,11 @@ def _whole(ufunc: np.ufunc, steps: Function) -> Function:
 def is_plain(tensor: Tensor) -> bool:
     """Whether a tensor of a trace is in C order on the CPU, and no size is open."""
     return tensor.is_cpu and has_sizes(tensor) and tensor.is_contiguous()
+
+
+def _is_line(tensor: Tensor) -> bool:
+    """As `is_plain`, for an axis with any step, of which results have none."""
+    return tensor.is_cpu and tensor.dim() == 1 and has_sizes(tensor)
 
 
 def has_sizes(tensor: Tensor) -> bool:

@@ -32,7 +32,8 @@ TORCH = _Names()
 
 _OPERATORS = {"aten", "mkl", "mkldnn"}  # namespaces whose operators are torch's own C++
 _OWN = frozenset({
-    "histogram", "isin", "mm", "order", "partitioned", "reduce", "sorted", "ufunc", "ufunc_of_two",
+    "histogram", "isin", "mm", "order", "packbits", "partitioned", "reduce", "sorted", "ufunc", "ufunc_of_two",
+    "unpackbits",
 })  # fmt: skip
 """Operations of tnp, defined when it is imported."""
 

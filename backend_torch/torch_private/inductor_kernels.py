@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from backend_torch.torch_private import inductor_vector_code
 from backend_torch.torch_private.patches import Patches, Undo, replaced_attribute
 
 _MOST = 64_000  # characters of kernels in one library; a graph with more has several, which are made in parallel
@@ -164,4 +165,6 @@ def _text(part: Mapping[str, _Asked]) -> str:
         )
         function = f"reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>({name}::call))"
         methods.append(f'  {{"{name}", {function}, METH_FASTCALL, ""}},')
-    return "\n".join([*headers, _HEAD, _GIVEN, *bodies, _MODULE.format(methods="\n".join(methods))])
+    return "\n".join(
+        [*headers, _HEAD, inductor_vector_code.MASKS, _GIVEN, *bodies, _MODULE.format(methods="\n".join(methods))]
+    )

@@ -11,7 +11,7 @@ import torch
 
 from backend_torch.torch_private.patches import Patches, Undo, replaced_attribute
 
-VERSION = "4"
+VERSION = "5"
 """A part of the key of caches on disk; change it when this file's code changes."""
 
 # exp(x) = 2**n * exp(r), where n is the integer nearest to x / log(2) and r = x - n * log(2). log(2) is split in two
@@ -37,6 +37,25 @@ _EXP = """[](auto const& v) {
 #endif
         return v.exp();
 }"""
+
+
+MASKS = """
+// torch stores a mask's lanes one by one into a register of bytes and that into memory: 9 ns for each element.
+#if defined(CPU_CAPABILITY_AVX512) || defined(CPU_CAPABILITY_AVX2)
+namespace at::vec { inline namespace CPU_CAPABILITY {
+#define TNP_STORE(T, N) \\
+template <> inline void VecMask<T, N>::store(bool* b, int count) { \\
+  alignas(64) int_same_size_t<T> lanes[VecMask<T, N>::size()]; \\
+  mask_.store(lanes); \\
+  if (count == size()) { for (int i = 0; i < size(); i++) b[i] = lanes[i] & 1; } \\
+  else { for (int i = 0; i < count; i++) b[i] = lanes[i] & 1; } \\
+}
+TNP_STORE(float, 1) TNP_STORE(double, 1) TNP_STORE(double, 2) TNP_STORE(int32_t, 1) TNP_STORE(int64_t, 1)
+TNP_STORE(int64_t, 2)
+#undef TNP_STORE
+}}
+#endif
+"""
 
 
 # Sleef's function squares its argument, which overflows for large ones.

@@ -505,6 +505,34 @@ def test_sets_and_histograms_that_stay_whole_in_graphs(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_bits_along_other_axes(backend: str) -> None:
+    octets = (numpy.arange(2000) * 7919 % 256).astype("uint8").reshape(40, 50)
+
+    def function(xp: Any) -> Any:
+        x = xp.asarray(octets)
+        bits = [xp.packbits(x > 9, axis=0), xp.packbits(x.T > 9, axis=1), xp.packbits(x[:, ::3] > 9, axis=1)]
+        return [each + 0 for each in (*bits, xp.unpackbits(x, axis=0), xp.unpackbits(x.T, axis=1, bitorder="little"))]
+
+    found, expected = outcome_compiled(function, backend), outcome(function, numpy)
+    for one, other in zip(found, expected, strict=True):
+        numpy.testing.assert_array_equal(tnp.asnumpy(one), other)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint8"])
+@pytest.mark.parametrize("count", [7, 67, 1003])
+def test_truths_of_rows(count: int, dtype: str) -> None:
+    """Inductor's masks are stored whole, and the rest of a row in part."""
+    values = (numpy.arange(30 * count).reshape(30, count) % 17).astype(dtype)
+
+    def function(xp: Any) -> Any:
+        x = xp.asarray(values)
+        same = xp.asarray(values[0]) == x
+        return same, (x > 3) & (x[:1] < 9), xp.ones(3 * count, bool), ~same[:, 1:], same.sum(0), xp.where(same, x, 5)
+
+    same(function, "inductor")
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
 def test_a_diagonal_is_written_in_place(backend: str) -> None:
     start = numpy.arange(40000.0).reshape(200, 200)
 
