@@ -447,6 +447,12 @@ def test_one_trace_for_scans_and_one_for_odd_numbers() -> None:
     assert (scanned.cache_info().traces, middle.cache_info().traces) == (1, 2)
 
 
+def test_another_backend_compiles_many_functions() -> None:
+    for factor in range(12):
+        function = np.compile(lambda x, by=factor: np.sin(x) * by + x.sum(), backend="aot_eager", fullgraph=True)
+        assert_same(numpy.sin(numpy.ones(5)) * factor + 5, function(np.ones(5)), rtol=1e-12)
+
+
 def test_open_sizes_of_empty_arrays() -> None:
     function = np.compile(lambda x, y: x.sum(axis=0) * y, dynamic=True)
     for n in (5, 7, 5):
