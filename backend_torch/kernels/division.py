@@ -113,11 +113,9 @@ def _fmod_float(x: Tensor, y: Tensor) -> Tensor:
 def _remainder_float(x: Tensor, y: Tensor) -> Tensor:
     """Return Python's remainder, whose zeros have the sign of y; for a negative y, negate that of -x by -y.
 
-    ``+ 0.0`` makes a negative zero positive, and unlike copysign keeps the gradient where the remainder is zero. The
-    signs are constants: new memory would be on y's device, which may be the CPU, and in a batch exist for each element.
+    ``+ 0.0`` makes a negative zero positive, and unlike copysign keeps the gradient where the remainder is zero.
     """
-    numbers = constants(y.dtype, float)
-    sign = torch.where(torch.signbit(y), numbers[-1.0], numbers[1.0])
+    sign = 1.0 - 2.0 * torch.signbit(y).to(y.dtype)  # no constants, which the code of loops can't take from steps
     divisor = y * sign
     return (torch.remainder(_reduced(x * sign, divisor), divisor) + 0.0) * sign
 
