@@ -38,7 +38,10 @@ def keeps_loops(length: int, ends_early: bool) -> bool:
     """Whether loops of a known number of steps are kept; some derivatives are taken of each step."""
     if is_recorded() and not loop_derivatives.is_taped():
         return True
-    return not ends_early and loop_derivatives.applies(length)
+    is_kept = not ends_early and loop_derivatives.applies(length)
+    if not is_kept:
+        loop_derivatives.tell_unrolled(length)
+    return is_kept
 
 
 def _is_followed(tensors: Sequence[Tensor]) -> bool:
@@ -315,6 +318,7 @@ def fori_loop(
     if isinstance(lower, int) and isinstance(upper, int) and loop_derivatives.applies(upper - lower):
         counted = torch.arange(lower, upper)
         return scan(lambda values, x: (body(x[0], values), []), carry, [counted], upper - lower, reverse=False)[0]
+    loop_derivatives.tell_unrolled(int(upper) - int(lower))
     values = [tensor.clone() for tensor in carry]
     for i in range(int(lower), int(upper)):
         values = body(torch.full((), i), values)
@@ -348,6 +352,7 @@ def scan(
         if done is not None:
             return done[0], [y.flip(0) for y in done[1]] if reverse else done[1]
     if not is_recorded() or loop_derivatives.is_taped() or loop_derivatives.unrolls(length):
+        loop_derivatives.tell_unrolled(length)
         return _scanned(step, carry, xs, length, reverse)
     # torch's operator needs at least one carried tensor, and one to slice.
     count = 1 + len(carry)

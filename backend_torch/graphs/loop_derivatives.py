@@ -84,6 +84,16 @@ def unrolls(length: int) -> bool:
     return _blocks.depth > 0 and length <= _MOST_UNROLLED
 
 
+def tell_unrolled(length: int) -> None:
+    """Warn of a long loop that a trace has to unroll, as only one gradient of it is a loop."""
+    if length >= _MOST_UNROLLED and trace_state.is_tracing() and functorch.is_transforming():
+        trace_state.warn(
+            f"the {length} steps of a loop are unrolled, each traced and compiled: in a compiled function one gradient "
+            "(grad, vjp, jacobian) of a loop is a loop, but not a derivative of it, nor one in vectorized_map, nor of "
+            "a loop in a loop. Take fewer steps, or leave this derivative outside tnp.compile"
+        )
+
+
 def applies(length: int) -> bool:
     """Whether a trace takes one gradient of a loop that is long enough."""
     if unrolls(length):

@@ -141,6 +141,23 @@ def test_what_is_compiled_does_not_grow_with_the_number_of_steps(program: Functi
     assert sizes[0] == sizes[1]
 
 
+def test_a_long_loop_that_is_unrolled_is_told() -> None:
+    def repeated(x: Any) -> Any:
+        return np.fori_loop(0, 64, lambda i, x: x * 0.5 + i, x).sum()
+
+    def by_range(x: Any) -> Any:
+        for i in range(64):
+            x = x * x * 0.25 + i * 1e-3
+        return x.sum()
+
+    x = np.asarray([0.5, 0.25])
+    for program in (repeated, by_range):
+        with pytest.warns(RuntimeWarning, match="the 64 steps of a loop are unrolled") as told:
+            second = np.compile(np.hessian(program), backend="eager")(x)
+        assert told[0].filename == __file__
+        assert_same(np.asnumpy(np.hessian(program)(x)), second, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("program", [states, branching])
 def test_jacobians_are_loops(program: Function) -> None:
     def rows(h: Any, xs: Any, w: Any) -> Any:
