@@ -406,6 +406,7 @@ class _Attempts:
                 raise _WroteError
             self._held = held
             return found
+        # Not in a trace: the hooks that keep values detach them, which would end the derivatives of the graph.
         if self.private and self._kept is not None and not is_transforming() and not trace_state.is_tracing():
             return self._kept(lambda *tensors: self.function(*[tensor.clone() for tensor in tensors]))
         return self._attempt(inside)
@@ -437,10 +438,8 @@ def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[
     def kept(function: Function) -> Any:
         with torch.enable_grad(), old_values_kept():
             again = _state.tapes > 0 or any(tensor.requires_grad for tensor in tensors)
-            # A detached handle would end the derivatives of a graph that has this gradient in it.
-            handles = [_unsafe_view(tensor, tensor.shape).requires_grad_() for tensor in tensors]
-            with _counted():
-                results = function(*handles)
+            handles = [_unsafe_view(t, t.shape) if t.requires_grad else t.detach().requires_grad_() for t in tensors]
+            results = function(*handles)
             found = transform_levels.gradients_of(results[:1], handles, create_graph=again, allow_unused=True)
         known = [zeros(t) if gradient is None else gradient for t, gradient in zip(tensors, found, strict=True)]
         return tuple(results if again else [result.detach() for result in results]), transform_levels.own(known)
@@ -539,22 +538,16 @@ def _recorded(
     written to later. So is what the function overwrites itself. ``twice``: whether the gradients are differentiated.
     """
     handles = [tensor.detach().clone().requires_grad_() for tensor in tensors]
-    with _counted(1 + twice), torch.enable_grad(), old_values_kept() as keeper:
-        results = tuple(function(*handles))
-        if keeper is not None:  # no transform is under way
-            for tensor in outside:
-                keeper.keep(tensor)
-        return results, handles
-
-
-@contextlib.contextmanager
-def _counted(recordings: int = 1) -> Iterator[None]:
-    """A scope that counts as recordings: loops and branches have no gradient of torch's own in it."""
-    _state.tapes += recordings
+    _state.tapes += 1 + twice
     try:
-        yield
+        with torch.enable_grad(), old_values_kept() as keeper:
+            results = tuple(function(*handles))
+            if keeper is not None:  # no transform is under way
+                for tensor in outside:
+                    keeper.keep(tensor)
+            return results, handles
     finally:
-        _state.tapes -= recordings
+        _state.tapes -= 1 + twice
 
 
 def _pulled(

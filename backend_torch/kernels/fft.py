@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import torch
 
 from backend_torch.kernels import graph_operations
+from backend_torch.tensors import trace_state
 from backend_torch.tensors.out_of_memory import explaining
 
 Tensor = torch.Tensor
@@ -64,9 +65,9 @@ _of_open_sizes = graph_operations.operation(
 
 
 def _transformed(tensor: Tensor, name: str, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
-    is_open = any(type(size) is not int for size in (*tensor.shape, *lengths))
-    if is_open and tensor.is_contiguous():
-        return _of_open_sizes(tensor, name, lengths, axes, norm)
+    if trace_state.is_tracing() and tensor.is_contiguous():
+        if any(type(size) is not int for size in (*tensor.shape, *lengths)):
+            return _of_open_sizes(tensor, name, lengths, axes, norm)
     return _laid_out(_by_torch(tensor, name, lengths, axes, norm), tensor)
 
 
