@@ -91,7 +91,8 @@ class Listed:
     ----------
     file : str
         The file's name beside this one: tables ``[[kind]]`` of ``reason`` and ``tests``, each a
-        ``folder/test_file.py::test_name``, and perhaps ``since``, the first release of NumPy with the difference.
+        ``folder/test_file.py::test_name``, and perhaps ``since``, the first release of NumPy with the difference,
+        or ``by_processor``, whether NumPy's result depends on the instructions that a processor has.
     """
 
     def __init__(self, file: str) -> None:
@@ -100,18 +101,26 @@ class Listed:
         self.differed: set[str] = set()  # those of them that differed as listed
 
     @functools.cached_property
-    def tests(self) -> Mapping[str, frozenset[str]]:
-        """Kind -> the tests listed under it."""
+    def entries(self) -> list[tuple[str, Mapping[str, Any]]]:
+        """Kinds and their entries that hold for this release of NumPy."""
         listed = tomllib.loads(Path(__file__).with_name(self.file).read_text())
         release = np.lib.NumpyVersion(np.__version__)
-        return {
-            kind: frozenset(t for entry in entries if release >= entry.get("since", "1.0.0") for t in entry["tests"])
-            for kind, entries in listed.items()
-        }
+        pairs = ((kind, entry) for kind, entries in listed.items() for entry in entries)
+        return [(kind, entry) for kind, entry in pairs if release >= entry.get("since", "1.0.0")]
+
+    @functools.cached_property
+    def tests(self) -> Mapping[str, frozenset[str]]:
+        """Kind -> the tests listed under it."""
+        kinds = {kind for kind, _ in self.entries}
+        return {kind: frozenset(t for k, entry in self.entries if k == kind for t in entry["tests"]) for kind in kinds}
 
     def runs(self, test: str) -> None:
-        """Note that a test runs."""
-        self.ran |= {f"{kind}: {test}" for kind, tests in self.tests.items() if test in tests}
+        """Note that a test runs which differs on every processor."""
+        self.ran |= {
+            f"{kind}: {test}"
+            for kind, entry in self.entries
+            if test in entry["tests"] and not entry.get("by_processor", False)
+        }
 
     def lists(self, test: str, kind: str) -> bool:
         """Whether a test is listed under a kind; if so, note that it differed as listed."""

@@ -13,7 +13,7 @@ import pytest
 
 import tnp
 from tests import processes
-from tests.oracle import compare, compiled_gaps, differences, placed
+from tests.oracle import Listed, compare, compiled_gaps, differences, placed
 
 _TEST = """
 from tests.oracle import agrees, sample
@@ -150,6 +150,19 @@ def test_the_oracle_sees(fault: str) -> None:
     said, function, options = FAULTS[fault]
     with pytest.raises(AssertionError, match=said):
         compare(function, **options)
+
+
+def test_what_is_listed_has_to_differ_unless_it_goes_by_the_processor(tmp_path: Path) -> None:
+    (tmp_path / "listed.toml").write_text(
+        '[[zeros]]\nreason = "x"\ntests = ["a", "b"]\n[[zeros]]\nreason = "y"\nby_processor = true\ntests = ["c"]\n'
+    )
+    listed = Listed(str(tmp_path / "listed.toml"))
+    for name in "abcd":
+        listed.runs(name)
+    assert listed.stale() == ["zeros: a", "zeros: b"]
+    assert listed.lists("a", "zeros") and listed.lists("c", "zeros")
+    assert not listed.lists("a", "order") and not listed.lists("d", "zeros")
+    assert listed.stale() == ["zeros: b"]
 
 
 def test_listed_tests_exist() -> None:
