@@ -103,7 +103,7 @@ class Listed:
     @functools.cached_property
     def entries(self) -> list[tuple[str, Mapping[str, Any]]]:
         """Kinds and their entries that hold for this release of NumPy."""
-        listed = tomllib.loads(Path(__file__).with_name(self.file).read_text())
+        listed = tomllib.loads((Path(__file__).parent / self.file).read_text())
         release = np.lib.NumpyVersion(np.__version__)
         pairs = ((kind, entry) for kind, entries in listed.items() for entry in entries)
         return [(kind, entry) for kind, entry in pairs if release >= entry.get("since", "1.0.0")]
