@@ -21,6 +21,7 @@ from backend_torch.graphs import host_calls, symbolic
 from backend_torch.tensors import aliasing, memory, trace_state
 from backend_torch.tensors.constants import is_constant
 from backend_torch.torch_private import traces, trees
+from backend_torch.torch_private.autograd import unseen_by_modes
 from backend_torch.torch_private.modes import TorchDispatchMode, no_dispatch
 from backend_torch.torch_private.operators import HigherOrderOperator, OpOverload, schema_of
 from backend_torch.torch_private.tensor_internals import is_zeros_without_memory, negative_view, storage_of
@@ -94,6 +95,10 @@ class Watch(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         if memory.sharded and not set(memory.sharded).isdisjoint(types):
             return NotImplemented  # DTensor comes back with the operations on each process's part
+        with unseen_by_modes():  # torch's C++ calls an operation, as at the end of a batch, with the program's modes on
+            return self._watched(func, args, kwargs)
+
+    def _watched(self, func: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
         if func is aten._local_scalar_dense.default:
             if is_constant(args[0]):
                 return traces.without_modes(Tensor.item, args[0])
