@@ -225,9 +225,14 @@ def _of_values(expected: Any, actual: Any, rule: _Rule, where: str) -> Disagreem
         return Disagreement("type", _short(expected) + where, _short(actual))
     if isinstance(expected, (float, complex)):
         return _of_arrays(np.asarray(expected)[()], tnp.asarray(actual)[()], rule, where)
-    if expected != actual:
+    if expected != actual and _written(expected) != _written(actual):
         return Disagreement("value", _short(expected) + where, _short(actual))
     return None
+
+
+def _written(value: Any) -> str:
+    """Return how a value is printed, without the address of an object: each side makes its own."""
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
 def _of_arrays(expected: Any, actual: Any, rule: _Rule, where: str) -> Disagreement | None:
@@ -237,8 +242,11 @@ def _of_arrays(expected: Any, actual: Any, rule: _Rule, where: str) -> Disagreem
         return Disagreement("dtype", f"{expected.dtype}{where}: {_short(expected)}", f"{actual.dtype}")
     if actual.shape != expected.shape:
         return Disagreement("shape", f"{expected.shape}{where}", f"{actual.shape}")
-    if not isinstance(actual, tnp.ndarray):  # dates and text, which are NumPy's on both sides
-        same = expected.tobytes() == actual.tobytes()
+    if not isinstance(actual, tnp.ndarray):  # dates, text and objects, which are NumPy's on both sides
+        if expected.dtype.hasobject:
+            same = _written(expected.tolist()) == _written(actual.tolist())
+        else:
+            same = expected.tobytes() == actual.tobytes()
         return None if same else Disagreement("value", _short(expected) + where, _short(actual))
     if isinstance(actual, scalar) is not isinstance(expected, np.generic):
         return Disagreement("scalar or array", f"{type(expected).__name__}{where}", type(actual).__name__)

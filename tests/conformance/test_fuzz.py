@@ -236,6 +236,16 @@ def test_dates_are_compared_as_they_are(under: str, monkeypatch: pytest.MonkeyPa
     assert compared is not None and compared.found is not None and compared.found.kind == "value"
 
 
+def test_objects_are_compared_by_what_they_print(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(seed=819)
+    for name, given in (("real", "object()"), ("ravel", "[None, object(), 2**70]"), ("bitwise_and.reduce", "object()")):
+        compared = settings.check(Call(f"np.{name}", (Text(given),)), f"np.{name}", 0)
+        assert compared is not None and compared.accepted and compared.found is None
+    monkeypatch.setattr(tnp, "ravel", lambda x: np.array([None, object(), 2**71]))
+    compared = settings.check(Call("np.ravel", (Text("[None, object(), 2**70]"),)), "np.ravel", 0)
+    assert compared is not None and compared.found is not None and compared.found.kind == "value"
+
+
 def test_what_numpy_makes_alone_is_the_same_compiled() -> None:
     call = Call("operator.imod", (Text("np.int8(-3)"), Text("[2, 5]")))
     assert modes.compiled(call, "imod", "cpu", "eager", lambda: None) == Compared(None, True)
