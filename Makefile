@@ -34,7 +34,7 @@ without-native: $(VENV)/.installed-bench $(VENV)/.installed-test
 
 # The native core's own tests, and drawn calls, with each access to memory and each sum of integers checked.
 SANITIZERS = $(shell $${CXX:-g++} -print-file-name=libasan.so) $(shell $${CXX:-g++} -print-file-name=libubsan.so)
-CHECKED = TNP_SANITIZE=1 OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$(SANITIZERS)" $(BIN)/python
+CHECKED = TNP_SANITIZE=1 OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 LD_PRELOAD="$(SANITIZERS)" $(BIN)/python
 sanitize: $(VENV)/.installed-bench $(VENV)/.installed-test
 	TNP_SANITIZE=1 $(BIN)/python backend_torch/native/build.py --strict
 	$(CHECKED) -m pytest -q -k 'not nothing_is_left' tests/tnp/array/test_native_slots.py
