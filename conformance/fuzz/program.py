@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import CodeType
@@ -118,7 +119,14 @@ class Call:
 
     @property
     def corrupts(self) -> bool:
-        """Whether NumPy 2.4 may write beyond its memory: ``choose`` into a view, unless it looks at indices first."""
+        """Whether NumPy 2.4 may use memory that is none of its own.
+
+        ``choose`` writes beyond a view, unless it looks at indices first; sums of a vector into an array of no
+        dimensions end the process.
+        """
+        if re.search(r"\bnp\.(nan)?cum|\.cum|accumulate", self.callee):
+            others = [*self.args[1:], *self.keywords.values()]
+            return any(isinstance(node, View) and node.shape == () for node in others)
         has_mode = "mode" in self.keywords or len(self.args) > 3
         out = self.args[2] if len(self.args) > 2 else self.keywords.get("out")
         return "choose" in self.callee and has_mode and isinstance(out, View) and out.layout != ""

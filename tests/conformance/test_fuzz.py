@@ -129,6 +129,15 @@ def test_numpy_is_not_asked_to_write_beyond_its_memory() -> None:
     assert not Call("np.choose", (View(x), Items("[]", (out, out))), {"mode": Text("'wrap'")}).corrupts
 
 
+def test_numpy_is_not_asked_to_accumulate_into_no_dimensions() -> None:
+    x, number = Base("int8", (3,), (0, 1, 0)), Base("int8", (), (0,))
+    for callee in ("np.cumsum", "np.nancumprod", "np.cumulative_sum", "{0}.cumprod({rest})", "np.add.accumulate"):
+        assert Call(callee, (View(x),), {"out": View(number)}).corrupts
+        assert Call(callee, (View(x), Text("0"), Text("None"), View(number))).corrupts
+        assert not Call(callee, (View(x),), {"out": View(x)}).corrupts
+        assert not Call(callee, (View(number),)).corrupts
+
+
 def test_every_known_disagreement_has_a_reason() -> None:
     entries = known.load()
     assert len({entry.id for entry in entries}) == len(entries)
