@@ -32,6 +32,7 @@ from backend_torch.graphs import (
     loops,
     random_inputs,
     symbolic,
+    whole_calls,
 )
 from backend_torch.graphs.decompositions import IN_PROCESS, TABLE
 from backend_torch.graphs.graph import Graph
@@ -654,11 +655,14 @@ class Executable:
         """Return a program that needs no Inductor; None if the graph has none."""
         if self._mode is not None or self._options:
             return None
+        whole = whole_calls.program(self.graph)
+        if whole is not None and whole_calls.has_many_elements(self.graph):
+            return whole
         own = elementwise_code.program(self.graph)
         if own is None and (self._backend is None or loops.has_control_flow(self.graph.module)):
             own = loop_programs.program(self.graph)
             self.is_of_sizes = own is not None and not loops.has_control_flow(self.graph.module)
-        return own
+        return own or whole
 
     def _by_inductor(self, key: str | None) -> Program:
         """Compile the graph by Inductor, and keep the code on disk under its key."""

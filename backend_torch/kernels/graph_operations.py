@@ -13,6 +13,7 @@ import torch
 from torch.autograd import forward_ad
 
 from backend_torch.tensors import trace_state
+from backend_torch.torch_private import inductor_code
 from backend_torch.torch_private.functorch import is_transforming
 from backend_torch.torch_private.operators import below_autograd
 
@@ -21,6 +22,8 @@ Function = Callable[..., Any]
 _library = torch.library.Library("tnp", "FRAGMENT")
 STEPS: dict[Any, Function] = {}
 """Operation -> the same in torch's operations."""
+KERNELS: dict[Any, Function] = {}
+"""Operation -> what computes it on the CPU. Machine code calls this: torch's dispatcher would take longer."""
 
 
 def operation(schema: str, kernel: Function, steps: Function, shape: Function | None = None) -> Function:
@@ -40,7 +43,8 @@ def operation(schema: str, kernel: Function, steps: Function, shape: Function | 
     name = schema.partition("(")[0]
     _library.define(schema)
     call = getattr(torch.ops.tnp, name).default
-    STEPS[call] = steps
+    STEPS[call], KERNELS[call] = steps, kernel
+    inductor_code.KERNELS[name] = kernel
 
     def recorded(*args: Any) -> Tensor:
         tensors = [each for each in args if isinstance(each, Tensor)]

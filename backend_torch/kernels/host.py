@@ -24,6 +24,8 @@ Tensor = torch.Tensor
 Report = Callable[[str, int], None]  # takes an error's name and the flags of all
 FEW = 1 << 12
 """With so many elements several calls of torch take longer than one of NumPy's."""
+MANY = 1 << 15
+"""For more elements torch's kernels use several threads; as in the native core."""
 HAS_VECTORS = sys.platform == "linux" and torch.backends.cpu.get_cpu_capability() == "AVX512"
 """Whether NumPy's transcendental functions use vectors: they take half of the time of torch's then, or less."""
 _PLAIN = (Tensor, torch.nn.Parameter)
@@ -106,6 +108,16 @@ def wrapped(result: Any) -> Any:
         return from_numpy(result)
 
 
+def called(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Return what NumPy computes of tensors, for the kernel of an operation: new memory, and in C order."""
+    if (found := heads.tensors_by_numpy(function, *args, **options)) is not None:
+        return found
+    given = [array(each) if isinstance(each, Tensor) else each for each in args]
+    with np.errstate(all="ignore"):
+        found = wrapped(function(*given, **options))
+    return tuple([each.contiguous() for each in found]) if isinstance(found, tuple) else found.contiguous()
+
+
 def hosted(ufunc: np.ufunc, otherwise: Function, warns: bool = True, is_whole: bool = False) -> Function:
     """Return a function that calls ``ufunc`` if NumPy can compute, and ``otherwise`` if not.
 
@@ -164,9 +176,7 @@ def has_sizes(tensor: Tensor) -> bool:
 
 def _by_ufunc(x: Tensor, y: Tensor | None, name: str) -> Any:
     ufunc, _ = WHOLE[name]
-    with np.errstate(all="ignore"):
-        found = wrapped(ufunc(*[array(each.contiguous()) for each in (x, y) if each is not None]))
-    return tuple([each.contiguous() for each in found]) if isinstance(found, tuple) else found.contiguous()
+    return called(ufunc, x.contiguous()) if y is None else called(ufunc, x.contiguous(), y.contiguous())
 
 
 def _by_steps(x: Tensor, y: Tensor | None, name: str) -> Any:

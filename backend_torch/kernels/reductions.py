@@ -20,6 +20,7 @@ from backend_torch.autodiff.autodiff import may_be_differentiated
 from backend_torch.kernels import graph_operations, host
 from backend_torch.kernels.order import complex_extreme, ordered, restored
 from backend_torch.kernels.selection import where
+from backend_torch.native import heads
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import is_constant
@@ -79,6 +80,10 @@ def accumulator(function: Loop, boolean: Resolver, counting: Loop | None = None)
 
 
 _WHOLE: dict[str, tuple[Callable[..., Any], Loop]] = {}
+_HEADS: dict[str, tuple[Any, ...]] = {  # with what they are given after the axes
+    "logical_or": (heads.any, True), "logical_and": (heads.all, True), "argmax": (heads.argmax,),
+    "argmin": (heads.argmin,), "max": (heads.max, np._NoValue, True), "min": (heads.min, np._NoValue, True),
+}  # fmt: skip
 
 
 def _whole(name: str, by_numpy: Callable[..., Any], steps: Loop) -> Loop:
@@ -104,11 +109,18 @@ def _axes_of(axes: Sequence[int] | None) -> Any:
 
 
 def _by_numpy(tensor: Tensor, axes: Sequence[int] | None, keepdims: bool, name: str) -> Tensor:
-    by_numpy, _ = _WHOLE[name]
-    with np.errstate(all="ignore"):
-        found = by_numpy(host.array(tensor), axis=_axes_of(axes), keepdims=keepdims)
-    result: Tensor = host.wrapped(found)
-    return result.contiguous()
+    if (found := _by_head(tensor, axes, keepdims, name)) is None:
+        by_numpy, _ = _WHOLE[name]
+        found = host.called(by_numpy, tensor, _axes_of(axes), keepdims=keepdims)
+    return found
+
+
+def _by_head(tensor: Tensor, axes: Sequence[int] | None, keepdims: bool, name: str) -> Any:
+    """Return what the native head of a reduction gives, as in eager code; None if it refuses."""
+    if name not in _HEADS:
+        return None
+    head, *rest = _HEADS[name]
+    return heads.on_tensors(head, tensor, _axes_of(axes), None, keepdims, *rest)
 
 
 def _by_steps(tensor: Tensor, axes: Sequence[int] | None, keepdims: bool, name: str) -> Tensor:
@@ -119,6 +131,18 @@ def _by_steps(tensor: Tensor, axes: Sequence[int] | None, keepdims: bool, name: 
 _reduced = graph_operations.operation(
     "reduce(Tensor tensor, int[]? axes, bool keepdims, str name) -> Tensor", _by_numpy, _by_steps
 )
+
+
+def amax(tensor: Tensor, axes: list[int] | tuple[int, ...] = (), keepdims: bool = False) -> Tensor:
+    """Compute torch's operation of a graph by what eager code calls."""
+    found: Tensor | None = _by_head(tensor, axes or None, keepdims, "max")
+    return torch.amax(tensor, axes, keepdims) if found is None else found
+
+
+def amin(tensor: Tensor, axes: list[int] | tuple[int, ...] = (), keepdims: bool = False) -> Tensor:
+    """Compute torch's operation of a graph by what eager code calls."""
+    found: Tensor | None = _by_head(tensor, axes or None, keepdims, "min")
+    return torch.amin(tensor, axes, keepdims) if found is None else found
 
 
 def _extreme(function: Loop, largest: bool) -> Resolver:
@@ -364,11 +388,18 @@ def _nan_extreme(extreme: Resolver, function: Binary, ufunc: np.ufunc, least: fl
         otherwise = folded(function, associative=True)(given, result)
         of_numbers, every = extreme(result, result), all(torch.bool, torch.bool)
 
+        def differentiable(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+            missing = tensor.isnan()
+            found = of_numbers(torch.where(missing, least, tensor), axes, keepdims)
+            return torch.where(every(missing, axes, keepdims), torch.nan, found)
+
+        whole = differentiable  # NumPy has no bfloat16
+        if result is not torch.bfloat16:
+            whole = _whole(f"{ufunc.__name__} of {result}", ufunc.reduce, differentiable)
+
         def loop(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
             if tensor.numel() and may_be_differentiated(tensor):
-                tensor, missing = cast(tensor, result), tensor.isnan()
-                found = of_numbers(torch.where(missing, least, tensor), axes, keepdims)
-                return torch.where(every(missing, axes, keepdims), torch.nan, found)
+                return whole(cast(tensor, result), axes, keepdims)
             if not tensor.numel() or not host.computes(tensor):
                 return otherwise(tensor, axes, keepdims)
             with np.errstate(all="ignore"):

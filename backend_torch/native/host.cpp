@@ -113,20 +113,21 @@ PyObject* numpy_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
       [] { return Py_NewRef(Py_None); });
 }
 
-// Make an array of a new NumPy array: over its memory, or a copy if it is small, because torch takes longer to share.
-PyObject* take_over(PyObject* array) {
+// Make a tensor of a new NumPy array: over its memory, or a copy if it is small, because torch takes longer to share.
+at::Tensor tensor_of(PyObject* array) {
   constexpr int64_t SMALL = 8192;  // bytes
   const auto* given = reinterpret_cast<const NumpyArray*>(array);
   int8_t dtype = given->base == nullptr && given->flags & IN_C_ORDER ? read_dtype(given->dtype, NONE) : NONE;
-  if (dtype == NONE) return wrap_array(torch::utils::tensor_from_numpy(array, false));
+  if (dtype == NONE) return torch::utils::tensor_from_numpy(array, false);
   c10::IntArrayRef sizes(reinterpret_cast<const int64_t*>(given->sizes), given->dim);
   int64_t bytes = itemsize(dtype);
   for (int64_t size : sizes) bytes *= size;
-  if (bytes == 0 || bytes > SMALL) return wrap_array(torch::utils::tensor_from_numpy(array, false));
+  if (bytes == 0 || bytes > SMALL) return torch::utils::tensor_from_numpy(array, false);
   at::Tensor made = empty(sizes, dtype);
   std::memcpy(writeable_data_of(made), given->data, bytes);
-  return wrap_array(std::move(made));
+  return made;
 }
+PyObject* take_over(PyObject* array) { return wrap_array(tensor_of(array)); }
 
 // of_numpy(array): make an array over memory that NumPy has allocated or was given.
 PyObject* of_numpy(PyObject*, PyObject* array) {
@@ -154,6 +155,8 @@ PyObject* over_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
       [] { return Py_NewRef(Py_None); });
 }
 
+constexpr int64_t TENSORS = -1;  // given as `most`: tensors of any size instead of arrays
+
 // Convert an argument for NumPy: arrays with at most so many elements to NumPy views, scalars to NumPy's; numbers,
 // strings and None stay; lists and tuples item by item. A new reference; nullptr without an exception for anything else,
 // and for no elements: NumPy may warn then.
@@ -161,6 +164,10 @@ PyObject* argument(PyObject* x, int64_t most) {
   if (is_array(x) || is_readonly(x)) {  // its views come from the Python path
     const at::Tensor* tensor = plain_tensor(x);
     return tensor == nullptr || tensor->numel() > most || tensor->numel() == 0 ? nullptr : numpy_view(*tensor, x);
+  }
+  if (most == TENSORS && THPVariable_CheckExact(x)) {
+    const at::Tensor& tensor = THPVariable_Unpack(x);
+    return is_plain(tensor) && tensor.numel() > 0 ? numpy_view(tensor, x) : nullptr;
   }
   if (is_scalar(x)) return numpy_scalar(x);
   if (int8_t dtype; scalar_value(x, dtype) != nullptr) return Py_NewRef(x);
@@ -284,6 +291,73 @@ PyObject* by_numpy(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject*
         PyObject* arrays = adopt(result);
         Py_DECREF(result);
         return arrays;
+      },
+      [] { return Py_NewRef(Py_None); });
+}
+
+// Make a tensor of a new NumPy array in C order or of a scalar of NumPy's, or a tuple of them; nullptr without an
+// exception for anything else.
+PyObject* as_tensors(PyObject* result) {
+  if (Py_TYPE(result) == numpy_array) {
+    const auto* given = reinterpret_cast<const NumpyArray*>(result);
+    bool is_new = given->base == nullptr && given->flags & IN_C_ORDER && read_dtype(given->dtype, NONE) != NONE;
+    return is_new ? THPVariable_Wrap(tensor_of(result)) : nullptr;
+  }
+  if (!PyTuple_Check(result)) {
+    int8_t dtype = read_dtype(reinterpret_cast<PyObject*>(Py_TYPE(result)), NONE);
+    if (dtype == NONE || dtype >= LOOPS || is_number(result)) return nullptr;
+    at::Tensor made = empty({}, dtype);
+    read_scalar(result, writeable_data_of(made));
+    return THPVariable_Wrap(std::move(made));
+  }
+  PyObject* tensors = PyTuple_New(PyTuple_GET_SIZE(result));
+  for (Py_ssize_t i = 0; tensors != nullptr && i < PyTuple_GET_SIZE(result); i++) {
+    PyObject* tensor = as_tensors(PyTuple_GET_ITEM(result, i));
+    if (tensor == nullptr) Py_CLEAR(tensors);
+    else PyTuple_SET_ITEM(tensors, i, tensor);
+  }
+  return tensors;
+}
+
+// tensors_by_numpy(function, arguments..., name=argument...): call a NumPy function on the memory of tensors; return
+// tensors over its new memory, in C order.
+PyObject* tensors_by_numpy(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return guarded(
+      [&]() -> PyObject* {
+        PyObject* result = call_numpy(args, count, TENSORS, names);
+        PyObject* tensors = result == nullptr ? nullptr : as_tensors(result);
+        Py_XDECREF(result);
+        return tensors;
+      },
+      [] { return Py_NewRef(Py_None); });
+}
+
+// Return the tensor of an array or a scalar; nullptr without an exception for anything else.
+PyObject* tensor_in(PyObject* result) {
+  if (is_scalar(result) && held(result)->has_value) {
+    at::Tensor made = empty({}, held(result)->dtype);
+    std::memcpy(writeable_data_of(made), held(result)->value, made.itemsize());
+    return THPVariable_Wrap(std::move(made));
+  }
+  const at::Tensor* tensor = is_array(result) ? plain_tensor(result) : nullptr;
+  return tensor == nullptr ? nullptr : THPVariable_Wrap(*tensor);
+}
+
+// on_tensors(head, tensor, arguments...): call the native head of a function of one array, which makes a new one.
+PyObject* on_tensors(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  constexpr Py_ssize_t MOST = 8;
+  return guarded(
+      [&]() -> PyObject* {
+        if (count < 2 || count > MOST || !THPVariable_CheckExact(args[1])) return nullptr;
+        if (!is_quiet() || !is_plain(THPVariable_Unpack(args[1]))) return nullptr;
+        PyObject* given[MOST];
+        std::copy(args, args + count, given);
+        if ((given[1] = wrap_array(at::Tensor(THPVariable_Unpack(args[1])))) == nullptr) return nullptr;
+        PyObject* result = PyObject_Vectorcall(args[0], given + 1, count - 1, nullptr);
+        Py_DECREF(given[1]);
+        PyObject* tensor = result == nullptr ? nullptr : tensor_in(result);
+        Py_XDECREF(result);
+        return tensor;
       },
       [] { return Py_NewRef(Py_None); });
 }
@@ -444,6 +518,9 @@ PyMethodDef HOST_FUNCTIONS[] = {
     {"by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy<LARGE>)),
      METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"few_by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy<512>)),
+     METH_FASTCALL | METH_KEYWORDS, nullptr},
+    TNP_FAST("on_tensors", on_tensors),
+    {"tensors_by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensors_by_numpy)),
      METH_FASTCALL | METH_KEYWORDS, nullptr},
     TNP_FAST("write_by_numpy", write_by_numpy),
     TNP_FAST("draw", draw),

@@ -181,8 +181,7 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
         return code
     names = getattr(inner, "__globals__", {})
     if names.get("torch") is torch:
-        inductor_code.TORCH.__dict__.update(torch.__dict__)
-        names["torch"] = inductor_code.TORCH
+        names["torch"] = inductor_code.torch_of_code()
     return inner
 
 

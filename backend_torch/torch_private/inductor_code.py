@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, nan
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
@@ -30,6 +30,28 @@ class _Names:
 TORCH = _Names()
 """The ``torch`` of generated code, which reads dtypes from it: this saves 40 ns for each new array."""
 
+KERNELS: dict[str, Callable[..., Any]] = {}
+"""Operation of tnp -> what computes it on the CPU: torch's dispatcher would take 6 us a call."""
+
+
+class _Operators:
+    """Either ``torch.ops`` or its ``tnp``, where some names mean something else."""
+
+    def __init__(self, namespace: Any, replaced: dict[str, Any]) -> None:
+        self._namespace = namespace
+        self.__dict__.update(replaced)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._namespace, name)
+
+
+def torch_of_code() -> _Names:
+    """Return ``TORCH`` with what torch has now, whose operators call the kernels of tnp."""
+    kernels = {name: SimpleNamespace(default=kernel) for name, kernel in KERNELS.items()}
+    operators = _Operators(torch.ops, {"tnp": _Operators(torch.ops.tnp, kernels)})
+    TORCH.__dict__.update(torch.__dict__, ops=operators)
+    return TORCH
+
 _OPERATORS = {"aten", "mkl", "mkldnn"}  # namespaces whose operators are torch's own C++
 _OWN = frozenset({
     "histogram", "isin", "mm", "order", "packbits", "partitioned", "reduce", "sorted", "ufunc", "ufunc_of_two",
@@ -40,7 +62,7 @@ _OWN = frozenset({
 
 def _known() -> dict[str, Any]:
     """Return the names that code may use besides its kernels."""
-    TORCH.__dict__.update(torch.__dict__)
+    code_torch = torch_of_code()
     guards: Any = torch._C._dynamo.guards
     return {
         "aten": torch.ops.aten,
@@ -48,11 +70,11 @@ def _known() -> dict[str, Any]:
         "device": torch.device,
         "empty_strided": torch.empty_strided,
         "empty_strided_cpu": guards._empty_strided_cpu,
-        "extern_kernels": TORCH,
+        "extern_kernels": code_torch,
         "inf": inf,
         "nan": nan,
         "reinterpret_tensor": guards._reinterpret_tensor,
-        "torch": TORCH,
+        "torch": code_torch,
     }
 
 
