@@ -32,7 +32,7 @@ def program(graph: Graph) -> Program | None:
     module = graph_copies.duplicate(graph.module, graph.results)
     module.graph.eliminate_dead_code()
     for node in module.graph.nodes:
-        if _is_view(node):
+        if _shows_operand(node):
             if _is_same(node):
                 node.replace_all_uses_with(node.args[0])
                 module.graph.erase_node(node)
@@ -58,7 +58,7 @@ def _is_whole(node: Node) -> bool:
     return node.target in KERNELS
 
 
-def _is_view(node: Node) -> bool:
+def _shows_operand(node: Node) -> bool:
     """Whether an operation returns a view of its first operand, which it does not write to."""
     schema = schema_of(node.target)
     if schema is None or len(schema.returns) != 1 or len(node.all_input_nodes) != 1:
