@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import re
+import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -232,7 +233,12 @@ def _of_values(expected: Any, actual: Any, rule: _Rule, where: str) -> Disagreem
 
 def _written(value: Any) -> str:
     """Return how a value is printed, without the address of an object: each side makes its own."""
-    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)  # a power of integers may have more digits
+    try:
+        return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+    finally:
+        sys.set_int_max_str_digits(limit)
 
 
 def _of_arrays(expected: Any, actual: Any, rule: _Rule, where: str) -> Disagreement | None:

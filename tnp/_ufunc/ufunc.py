@@ -311,8 +311,8 @@ class Ufunc:
                 for value, wanted in zip(tensors, resolved[: self.nin], strict=True)
             ]
         except OverflowError:
-            if self.__name__ not in COMPARISONS or any(d.kind not in "iu" for d in resolved[: self.nin]):
-                raise
+            if self.__name__ not in COMPARISONS or any(np.dtype(d).kind not in "iu" for d in dtypes[: self.nin]):
+                raise  # NumPy compares integers alone with what they can't hold, and no booleans
             inputs = [_beyond(value) for value in tensors]
         return inputs, targets, home
 
