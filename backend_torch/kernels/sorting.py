@@ -27,7 +27,7 @@ from backend_torch.tensors.out_of_memory import explaining
 Tensor = torch.Tensor
 aten = torch.ops.aten
 _BLOCK = 1 << 13  # the number of values compared with their neighbours at a time
-_LONG = 4096  # NumPy's stable sort of shorter lines takes less time than the detour's calls
+_SHORT, _MANY = 32, 4096  # NumPy's stable sort of shorter lines, or of fewer values, takes less time than the detour
 
 
 def sort(tensor: Tensor, dim: int, stable: bool = False, descending: bool = False) -> Tensor:
@@ -74,31 +74,36 @@ def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
     number of their value and themselves.
     """
     size = array.shape[axis]
-    if size < _LONG or array.dtype.kind not in "iuf" or array.dtype.itemsize < 4:
+    is_slow = size >= _SHORT and array.size >= _MANY
+    if not is_slow or array.dtype.kind not in "iuf" or array.dtype.itemsize < 4:
         return array.argsort(axis=axis, kind="stable")
-    lines = np.moveaxis(array, axis, -1)
+    moved = np.ascontiguousarray(np.moveaxis(array, axis, -1))
+    lines = moved.reshape(-1, size)
     order = lines.argsort(axis=-1)
     number = _numbers(lines, order)
-    if not (number[..., -1] == size - 1).all():
+    if not (number[:, -1] == size - 1).all():
         _shift(order, number, size)
         order.sort(axis=-1)
         _shift(order, number, -size)
-    return np.ascontiguousarray(np.moveaxis(order, -1, axis))
+    return np.ascontiguousarray(np.moveaxis(order.reshape(moved.shape), -1, axis))
 
 
 def _numbers(lines: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Return the rank of each value in lines (last axis) that the order sorts; NaN counts as one value."""
-    numbers = np.zeros(order.shape, np.int32 if order.shape[-1] <= np.iinfo(np.int32).max else np.int64)
-    for place in np.ndindex(order.shape[:-1]):
-        line, places, counts = lines[place], order[place], numbers[place]
-        for start in range(0, len(line) - 1, _BLOCK):
-            values = line.take(places[start : start + _BLOCK + 1])
-            another = values[1:] != values[:-1]
+    """Return the rank of each value in its line, which the order sorts; NaN counts as one value."""
+    size = order.shape[-1]
+    numbers = np.zeros(order.shape, np.int32 if size <= np.iinfo(np.int32).max else np.int64)
+    few = max(_BLOCK // size, 1)
+    for first in range(0, len(lines), few):
+        some, places, counts = [each[first : first + few] for each in (lines, order, numbers)]
+        for start in range(0, size - 1, _BLOCK):
+            block = places[:, start : start + _BLOCK + 1]
+            values = some[0].take(block) if few == 1 else np.take_along_axis(some, block, -1)
+            another = values[:, 1:] != values[:, :-1]
             if values.dtype.kind == "f":
-                another &= values[:-1] == values[:-1]
-            here = counts[start + 1 : start + _BLOCK + 1]
-            np.cumsum(another, out=here)
-            here += counts[start]
+                another &= values[:, :-1] == values[:, :-1]
+            here = counts[:, start + 1 : start + _BLOCK + 1]
+            np.cumsum(another, axis=-1, out=here)
+            here += counts[:, start : start + 1]
     return numbers
 
 

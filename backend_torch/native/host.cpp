@@ -517,6 +517,8 @@ PyMethodDef HOST_FUNCTIONS[] = {
     TNP_FAST("over_numpy", over_numpy),
     {"by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy<LARGE>)),
      METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"some_by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy<4095>)),
+     METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"few_by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy<512>)),
      METH_FASTCALL | METH_KEYWORDS, nullptr},
     TNP_FAST("on_tensors", on_tensors),

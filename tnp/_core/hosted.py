@@ -156,8 +156,11 @@ NAMED = {
 }
 """Function -> the class of its results, if that is a named tuple."""
 
-FEW = frozenset({*NAMED, "einsum", "linalg.cond", "linalg.eigvalsh", "linalg.matrix_rank"})
-"""The functions that torch computes faster from some hundred elements on."""
+HEADS = {
+    **dict.fromkeys([*NAMED, "einsum", "linalg.cond", "linalg.eigvalsh", "linalg.matrix_rank"], "few_by_numpy"),
+    "argsort": "some_by_numpy",
+}
+"""Function that is faster otherwise from some hundred, or some thousand, elements on -> the head that it calls."""
 
 WRITTEN = {
     "copyto": "dst, src, casting, where",
@@ -173,8 +176,8 @@ def call(name: str, first: str = "") -> str:
 
     ``first`` is the first argument's name, if it is another than in the row.
     """
-    head, row = ("write_by_numpy", WRITTEN[name]) if name in WRITTEN else ("by_numpy", HOSTED.get(name, ""))
-    head = "few_by_numpy" if name in FEW else head
+    head = "write_by_numpy" if name in WRITTEN else HEADS.get(name, "by_numpy")
+    row = WRITTEN[name] if name in WRITTEN else HOSTED.get(name, "")
     arguments, _, condition = row.partition(" if ")
     if not row:
         return ""

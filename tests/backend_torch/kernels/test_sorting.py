@@ -59,14 +59,25 @@ def test_sort(dtype: np.dtype, stable: bool) -> None:
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("axis", [0, 1])
 def test_stable_order_of_long_lines(dtype: np.dtype, axis: int) -> None:
-    long = drawn(dtype, (sorting._LONG + 5, 2) if axis == 0 else (2, sorting._LONG + 5))
+    long = drawn(dtype, (sorting._MANY + 5, 2) if axis == 0 else (2, sorting._MANY + 5))
     order = sorting.argsort(torch.from_numpy(long), axis, stable=True)
     assert order.is_contiguous()
     np.testing.assert_array_equal(order.numpy(), np.argsort(long, axis, kind="stable"))
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(200, 40), (3, 50, 70), (33, 9, 33), (2, 9000)])
+def test_stable_order_of_many_lines(dtype: np.dtype, shape: tuple[int, ...]) -> None:
+    """Lines that are longer than a block, and blocks of several lines."""
+    many = drawn(dtype, shape)
+    for axis in range(len(shape)):
+        order = sorting.argsort(torch.from_numpy(many), axis, stable=True)
+        assert order.is_contiguous()
+        np.testing.assert_array_equal(order.numpy(), np.argsort(many, axis, kind="stable"))
+
+
 def test_stable_order_of_long_lines_without_ties() -> None:
-    line = np.random.default_rng(0).permutation(2 * sorting._LONG)
+    line = np.random.default_rng(0).permutation(2 * sorting._MANY)
     order = sorting.argsort(torch.from_numpy(line), 0, stable=True)
     np.testing.assert_array_equal(order.numpy(), np.argsort(line))
 
