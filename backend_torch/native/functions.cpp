@@ -1352,13 +1352,14 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
       axis = PyLong_AsLongLongAndOverflow(args[1], &overflow);
       if (overflow || axis < -dim || axis >= dim) return nullptr;
     }
-    bool is_float = bit(dtype) & FLOATS;
+    bool is_float = bit(dtype) & FLOATS, has_one_stride = is_line(*tensor, stride);
+    if (IS_EXTREME && !has_one_stride && !tensor->is_non_overlapping_and_dense()) return nullptr;  // torch has no vectors
     constexpr int64_t FEW = 512, FEW_FLOATS = 2048;  // for more torch's vectorised kernel is worth the call
     bool is_for_kernel = IS_EXTREME && is_float && tensor->numel() > FEW_FLOATS;
     if ((IS_PLACE || (IS_EXTREME && dtype == B1)) && tensor->numel() > FEW) return nullptr;  // NumPy's loop is faster
     bool is_inexact = bit(dtype) & (FLOATS | COMPLEX);
     bool is_exact = KIND != MEAN && !(IS_TOTAL && is_inexact);
-    if (!is_for_kernel && !keeps && (is_all || dim == 1) && is_exact && is_line(*tensor, stride))
+    if (!is_for_kernel && !keeps && (is_all || dim == 1) && is_exact && has_one_stride)
       return reduce_line<KIND>(*tensor, stride, dtype);
     bool has_kernel = IS_EXTREME && !(bit(dtype) & COMPLEX);
     if (!is_all && dim > 1 && is_exact && !has_kernel && is_dense(*tensor))

@@ -258,8 +258,10 @@ def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
     >>> np.nanargmax(np.asarray([[np.nan, 4], [2, 3]]), axis=0)
     array([1, 0])
     """
+    if kernels.is_without_nan(tensor := tensor_of(a)):
+        return argmax(wrap_array(tensor), axis, out, keepdims=keepdims)
     index = argmax(_filled(a, -np.inf), axis, out, keepdims=keepdims)
-    _check_some_are_not_nan(tensor_of(a), axis)
+    _check_some_are_not_nan(tensor, axis)
     return index
 
 
@@ -297,8 +299,10 @@ def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
     >>> np.nanargmin(np.asarray([[np.nan, 4], [2, 3]]), axis=0)
     array([1, 1])
     """
+    if kernels.is_without_nan(tensor := tensor_of(a)):
+        return argmin(wrap_array(tensor), axis, out, keepdims=keepdims)
     index = argmin(_filled(a, np.inf), axis, out, keepdims=keepdims)
-    _check_some_are_not_nan(tensor_of(a), axis)
+    _check_some_are_not_nan(tensor, axis)
     return index
 
 

@@ -27,6 +27,20 @@ def close(dtype: str) -> dict[str, float]:
     )
 
 
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_extremes_of_every_second_element(name: str, dtype: str) -> None:
+    for shape in ((6, 8), (80, 100), (300, 400)):
+
+        def views(xp: Any, shape: tuple[int, ...] = shape) -> tuple[Any, ...]:
+            m = sample(xp, shape, dtype)
+            return m[::2, ::2], m.T[1::2], m[:, ::3], m[::2].reshape(-1)[::2], m[:, None, 1:]
+
+        for axis in (None, 0, -1):
+            compare(lambda xp, axis=axis: tuple([getattr(xp, name)(view, axis=axis) for view in views(xp)]))
+        compare(lambda xp: getattr(xp, name)(views(xp)[0], axis=(0, 1), keepdims=True))
+
+
 @pytest.mark.parametrize("dtype", ALL)
 @pytest.mark.parametrize("name", [*REDUCTIONS, "count_nonzero"])
 def test_axes(name: str, dtype: str) -> None:

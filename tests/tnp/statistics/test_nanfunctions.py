@@ -48,6 +48,28 @@ def test_argextremes(name: str, dtype: str) -> None:
         compare(lambda xp, axis=axis: getattr(xp, name)(holed(xp, dtype), axis=axis, keepdims=axis == 0))
 
 
+@pytest.mark.parametrize("dtype", [*FLOATS, "int64"])
+@pytest.mark.parametrize("name", ARGS)
+def test_argextremes_of_many(name: str, dtype: str) -> None:
+    """Without NaN, with one, and with infinities alone."""
+
+    def many(xp: Any, place: int | None, fill: float) -> Any:
+        values = np.tile(sample(np, (200, 4), dtype), (1, 50))
+        values[~np.isfinite(values)] = 3
+        if place is not None and values.dtype.kind == "f":
+            values.reshape(-1)[place:] = fill
+        return xp.asarray(values)
+
+    for place, fill in ((None, 0.0), (39999, np.nan), (200, np.nan), (0, np.inf), (0, -np.inf)):
+        axes = (None,) if place == 200 else (None, 0, 1)
+        for axis in axes:
+            compare(
+                lambda xp, axis=axis, place=place, fill=fill: getattr(xp, name)(
+                    many(xp, place, fill), axis=axis, keepdims=axis == 0
+                )
+            )
+
+
 @pytest.mark.parametrize("dtype", ALL)
 @pytest.mark.parametrize("name", SCANS)
 def test_scans(name: str, dtype: str) -> None:
