@@ -532,6 +532,23 @@ def test_truths_of_rows(count: int, dtype: str) -> None:
     same(function, "inductor")
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint8"])
+@pytest.mark.parametrize("count", [7, 67, 1003])
+def test_truths_that_are_read(count: int, dtype: str) -> None:
+    """Inductor's masks are loaded whole, and the rest of a row in part."""
+    values = (numpy.arange(30 * count).reshape(30, count) % 17).astype(dtype)
+    truths = numpy.random.default_rng(0).random((30, count)) > 0.5
+
+    def function(xp: Any) -> Any:
+        x, m = xp.asarray(values), xp.asarray(truths)
+        changed = xp.array(m)
+        changed[:, 1:] &= x[:, 1:] > 3
+        found = xp.where(m, x, 5), m[:, 3:] & (x[:, 3:] > 2), m * x, m.astype(dtype) + x, ~m, changed
+        return *found, m.sum(), m.sum(0), m.sum(1), (m & (x > 1)).sum(axis=0)
+
+    same(function, "inductor")
+
+
 @pytest.mark.parametrize("backend", ["eager", "inductor"])
 def test_a_diagonal_is_written_in_place(backend: str) -> None:
     start = numpy.arange(40000.0).reshape(200, 200)
