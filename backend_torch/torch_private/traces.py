@@ -25,7 +25,7 @@ from torch.fx._lazy_graph_module import _LazyGraphModule
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, make_fx, track_tensor_tree
 from torch.utils._python_dispatch import _disable_current_modes
 
-from backend_torch.torch_private import trees
+from backend_torch.torch_private import functorch, trees
 from backend_torch.torch_private.patches import Patches, Undo, replaced_attribute, replaced_item
 from backend_torch.torch_private.tensor_internals import storage_of
 
@@ -175,8 +175,8 @@ def shown_by(mode: FakeTensorMode, tensor: Tensor, memory: dict[int, Tensor]) ->
     The mode's own converter does not serve: after ``tensor.numpy()`` torch takes a broadcast view of the converted
     tensor for a resize, and refuses.
     """
-    # Without function modes: vmap's would make one stand-in for each slice.
-    with _disable_current_modes(), torch._C.DisableTorchFunction(), mode, torch.no_grad():
+    # Without function modes: vmap's would make one stand-in for each slice. A transform would wrap it.
+    with functorch.down_to(None), _disable_current_modes(), torch._C.DisableTorchFunction(), mode, torch.no_grad():
         storage = storage_of(tensor)
         if storage not in memory:
             size = tensor.untyped_storage().nbytes()

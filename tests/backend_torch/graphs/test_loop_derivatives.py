@@ -168,3 +168,19 @@ def test_jacobians_are_loops(program: Function) -> None:
     assert_same(np.asnumpy(rows(*given)), compiled(*given), rtol=1e-9, atol=1e-12)
     sizes = [len(list(compiled.graph(*arguments(steps)))) for steps in (30, 3000)]
     assert sizes[0] == sizes[1]
+
+
+def by_index(h: Any, xs: Any, w: Any) -> Any:
+    y = h * 1.0
+    for i in range(20):
+        y[i % 4] = 0.5 * np.sin(y[(i + 1) % 4]) + 0.25 * y[i % 4] * h[1]
+    return y.sum()
+
+
+@pytest.mark.parametrize("program", [python_loop, by_index])
+def test_gradients_of_loops_beside_arrays_from_outside_are_loops(program: Function) -> None:
+    h, xs, w = arguments()
+    gradient = np.grad(lambda h: program(h, xs, w))
+    compiled = np.compile(gradient, backend="eager")
+    assert_same(np.asnumpy(gradient(h)), compiled(h), rtol=1e-9, atol=1e-12)
+    assert len(list(compiled.graph(h))) < 50
