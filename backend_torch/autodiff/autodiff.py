@@ -79,7 +79,6 @@ class _State(threading.local):
         self.tapes = 0
         self.begun = 0
         self.checkpoints = 0
-        self.linearized = 0
         self.boundaries: list[_Boundary] = []
 
 
@@ -286,11 +285,6 @@ def zeros(tensor: Tensor, leading: tuple[int, ...] = ()) -> Tensor:
 def is_recording() -> bool:
     """Whether a recording is under way."""
     return _state.tapes > 0
-
-
-def is_linearized() -> bool:
-    """Whether the pullback of what is under way will be differentiated."""
-    return _state.linearized > 0
 
 
 def check_constant(tensor: Tensor, by: str) -> None:
@@ -631,11 +625,7 @@ def linearize(
         gradients = _pulled(recorded[: count()], handles, weights, again=True)
         values = tuple([result.detach().clone() for result in recorded])
         return values, lambda *tangents: _pulled(gradients, weights, tangents)
-    _state.linearized += 1
-    try:
-        results, pullback = vjp(function, tensors, count, keeps)
-    finally:
-        _state.linearized -= 1
+    results, pullback = vjp(function, tensors, count, keeps)
     outputs = tuple([torch.zeros_like(result) for result in results[: count()]])
     found: Any = torch.func.vjp(pullback, outputs)
     push = found[1]

@@ -1,13 +1,15 @@
 """Derivatives of traced loops and branches, as loops and branches.
 
 Layer: owns the derivatives of ``scan``, ``cond`` and ``while_loop``. A scan keeps what each step got; the loop backward
-goes through that with the derivative of one step. A branch has the derivatives of both functions for its branches. A
-while loop carries tangents along; reverse mode would need all of its steps. Where none of it applies a loop unrolls.
+goes through that with the derivative of one step, and so does the loop that forward mode adds: both are scans, which
+have derivatives and batches. A branch has the derivatives of both functions for its branches. A while loop carries
+tangents along; reverse mode would need all of its steps. Where none of it applies a loop unrolls.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +20,7 @@ from torch.fx import GraphModule
 from torch.overrides import TorchFunctionMode
 
 from backend_torch.autodiff import autodiff, old_values, transform_levels
-from backend_torch.graphs import compiling, graph_copies
+from backend_torch.graphs import compiling, graph_copies, host_calls
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import functorch, traces, trees
@@ -85,48 +87,48 @@ def unrolls(length: int) -> bool:
 
 
 def tell_unrolled(length: int) -> None:
-    """Warn of a long loop that a trace has to unroll, as only one gradient of it is a loop."""
+    """Warn of a long loop that a trace has to unroll, as its derivative is none."""
     if length >= _MOST_UNROLLED and trace_state.is_tracing() and functorch.is_transforming():
         trace_state.warn(
-            f"the {length} steps of a loop are unrolled, each traced and compiled: in a compiled function one gradient "
-            "(grad, vjp, jacobian) of a loop is a loop, but not a derivative of it, nor one in vectorized_map, nor of "
-            "a loop in a loop. Take fewer steps, or leave this derivative outside tnp.compile"
+            f"the {length} steps of a loop are unrolled, each traced and compiled: in a compiled function derivatives "
+            "of a loop are loops, but not with vectorized_map around or inside, nor those of a loop in a loop. Take "
+            "fewer steps, or leave this derivative outside tnp.compile"
         )
 
 
 def applies(length: int) -> bool:
-    """Whether a trace takes one gradient of a loop that is long enough."""
+    """Whether a trace takes derivatives of a loop that is long enough, outside of a batch."""
     if unrolls(length):
         return False
     levels = functorch.stack()
     if length >= _FEWEST and not levels:
         return is_taped()
-    if length < _FEWEST or not levels or len(levels) != 1 or functorch.is_disabled() or autodiff.is_linearized():
+    if length < _FEWEST or not levels or functorch.is_disabled() or trace_state.is_batching():
         return False
-    return trace_state.is_tracing() and levels[0].key() == functorch.TransformType.Grad
+    return trace_state.is_tracing() and any(level.key() != functorch.TransformType.Vmap for level in levels)
 
 
 @dataclass(eq=False)
 class _Loop:
-    """A loop under a derivative.
+    """A loop under derivatives.
 
     Attributes
     ----------
     step : GraphModule
-        Takes the carried values, a slice, and tensors from outside; returns the next carried values and a result.
+        Takes the carried values, slices, and tensors from outside; returns the next carried values and results.
     counts : tuple of int
         Numbers of carried values, slices, tensors from outside, and results.
-    floating : list of bool
-        Whether each output of a step has a floating dtype: the next carried values, and the results.
+    keeps : bool
+        Whether the last results are the carried values that each step got, which derivatives need.
     """
 
     scan: Scan
     step: GraphModule
     counts: tuple[int, int, int, int]
-    floating: list[bool]
     length: int
+    keeps: bool = False
 
-    def parts(self, tensors: Sequence[Tensor], *counts: int) -> list[list[Tensor]]:
+    def parts(self, tensors: Sequence[Any], *counts: int) -> list[list[Any]]:
         """The tensors in groups."""
         left, parts = list(tensors), []
         for count in counts:
@@ -134,21 +136,66 @@ class _Loop:
             del left[:count]
         return parts
 
+    def slices(self, tensors: Sequence[Tensor]) -> Tensors:
+        """What the first step gets of the loop's inputs."""
+        count, along, *_ = self.counts
+        return [each[0] if count <= index < count + along else each for index, each in enumerate(tensors)]
+
+
+def _looped(
+    loop: _Loop,
+    step: Callable[[Tensors], Tensors] | GraphModule,
+    inputs: tuple[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor]],
+    keeps: bool,
+) -> list[Tensors]:
+    """Do a loop under derivatives; return the carried values, the results, and the values that it ``keeps``.
+
+    Parameters
+    ----------
+    loop : _Loop
+        A loop of the same length.
+    step : callable
+        Takes and returns lists as the step of a loop does.
+    inputs : tuple of lists
+        The carried values, what is sliced, and the tensors from outside.
+    keeps : bool
+        Whether derivatives are taken of the loop, which need the carried values of each step.
+    """
+    tensors = [each for group in inputs for each in group]
+    counts = tuple(map(len, inputs))
+    made = _Loop(loop.scan, loop.step, (*counts, 0), loop.length, keeps)  # type: ignore[arg-type]
+    given = made.slices(tensors)
+
+    def kept(values: Tensors) -> Tensors:
+        results = step(*values) if isinstance(step, GraphModule) else step(values)
+        return [*results, *(values[: counts[0]] if keeps else [])]
+
+    if not isinstance(step, GraphModule) or keeps:
+        with functorch.down_to(None), old_values.unhooked():
+            made.step = compiling.subgraph(kept, list(map(_example, given)))[0]
+        if not isinstance(step, GraphModule):
+            _needed(made.step)
+    else:
+        made.step = step
+    results = len(made.step.graph.output_node().args[0]) - counts[0]  # type: ignore[arg-type]
+    made.counts = (*counts, results)  # type: ignore[assignment]
+    found = _Scan.apply(made, *tensors)
+    kept_count = counts[0] if keeps else 0
+    return made.parts(found, counts[0], results - kept_count, kept_count)
+
 
 def scanned(scan: Scan, step: Step, carry: Sequence[Tensor], xs: Sequence[Tensor], length: int) -> Any:
     """Do the forward ``scan`` where `applies`; return None if a step holds an operation without a derivative here."""
     mode, count = _Unwrapping(), len(carry)
-    floating: list[bool] = []
     with functorch.down_to(None), mode:
-        examples = [mode.inside(tensor) for tensor in [*carry, *xs]]
-        slices = [x[0] for x in examples[count:]]
 
         def flat(tensors: Tensors) -> Tensors:
             after, ys = step(tensors[:count], tensors[count:])
-            floating[:] = [each.is_floating_point() for each in [*after, *ys]]
             return [mode.inside(each) for each in [*after, *ys]]
 
         try:
+            examples = [mode.inside(tensor) for tensor in [*carry, *xs]]
+            slices = [x[0] for x in examples[count:]]
             module, outer = compiling.subgraph(flat, [*map(compiling.in_c_order, examples[:count]), *slices])
         except Exception:  # a step that is no graph of its own, as one that writes to what is around it
             return None
@@ -158,35 +205,36 @@ def scanned(scan: Scan, step: Step, carry: Sequence[Tensor], xs: Sequence[Tensor
             f"can't hold a function with a custom_gradient or custom_jvp, as {module.meta['rules'][0]} calls. "
             "Let torch differentiate the function in loops, or take fewer steps"
         )
-    if module.meta["rules"] or _repeats(module):
+    if module.meta["rules"] or _repeats(module) or _calls_again(module):
         return None
-    around = mode.outside(outer)
-    results = len(floating) - count
-    loop = _Loop(scan, module, (count, len(xs), len(outer), results), floating, length)
-    given = _Forward.apply(loop, *carry, *xs, *around)
-    values, ys, _ = loop.parts(given, count, results, count)
-    return values, ys
+    like = _Loop(scan, module, (0, 0, 0, 0), length)
+    return _looped(like, module, (carry, xs, mode.outside(outer)), True)[:2]
 
 
 def counted(scan: Scan, step: GraphModule, carry: Sequence[Tensor], around: Sequence[Tensor], length: int) -> Tensors:
-    """A loop of a known number of steps, of which a gradient is taken.
+    """A loop of a known number of steps, of which a derivative is taken.
 
     Raises
     ------
     NotImplementedError
         A step branches or loops itself.
     """
-    if step.meta["rules"] or _repeats(step):
+    if step.meta["rules"] or _repeats(step) or _calls_again(step):
         raise NotImplementedError("a gradient of a loop whose steps loop is taken step by step")
-    floating = [each.is_floating_point() for each in carry]
-    given = _Loop(scan, step, (len(carry), 0, len(around), 0), floating, length)
-    return list(_Forward.apply(given, *carry, *around)[: len(carry)])
+    return _looped(_Loop(scan, step, (0, 0, 0, 0), length), step, (carry, [], around), True)[0]
 
 
-class _Forward(torch.autograd.Function):
-    """The loop, which also returns the inputs of each step."""
+def _is_differentiated_further(ctx: Any, saved: Sequence[Tensor]) -> bool:
+    """Whether another derivative is under way beside that of an operation, or a tape around records it."""
+    if autodiff.is_recording() and torch.is_grad_enabled():
+        return True
+    levels = [level.level() for level in functorch.stack() or () if level.key() != functorch.TransformType.Vmap]
+    is_over = any(functorch.level_of(each) == functorch.IS_OVER for each in saved)
+    return any(is_over or level != ctx.level for level in levels)
 
-    generate_vmap_rule = True
+
+class _Scan(torch.autograd.Function):
+    """A loop over slices, whose derivatives and batches are such loops again."""
 
     @staticmethod
     def forward(loop: _Loop, *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -194,8 +242,8 @@ class _Forward(torch.autograd.Function):
         carry, xs, around = loop.parts(tensors, count, along, outer)
 
         def step(values: Tensors, x: Tensors) -> tuple[Tensors, Tensors]:
-            results = loop.step(*values, *x, *around)
-            return list(results[:count]), [*results[count:], *values]
+            results = list(loop.step(*values, *x, *around))
+            return results[:count], results[count:]
 
         values, ys = loop.scan(step, carry, xs, loop.length, False)
         return (*values, *ys)
@@ -204,100 +252,144 @@ class _Forward(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         loop, *tensors = inputs
         count = loop.counts[0]
-        kept = output[len(output) - count :]
-        ctx.loop = loop
+        kept = output[len(output) - count :] if loop.keeps else ()
+        ctx.loop, ctx.level = loop, functorch.current_level()
+        ctx.floating = [*map(_is_float, output)]
         ctx.save_for_backward(*kept, *tensors[count:])
-        ctx.mark_non_differentiable(*kept, *[each for each in output if not each.is_floating_point()])
+        ctx.save_for_forward(*kept, *tensors[count:])
+        ctx.mark_non_differentiable(*[each for each in output if not _is_float(each)])
+        ctx.set_materialize_grads(False)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        count, _, _, results = ctx.loop.counts
-        return (None, *_Backward.apply(ctx.loop, *gradients[: count + results], *ctx.saved_tensors))
+        loop = _with_values(ctx)
+        count, along, outer, _ = loop.counts
+        kept, xs, around = loop.parts(ctx.saved_tensors, count, along, outer)
+        inputs = [*kept, *xs, *around]
+        given = loop.slices([*[each[0] for each in kept], *xs, *around])
+        needed = [index for index, each in enumerate(given) if _is_float(each)]
+        needed = [index for index in needed if index < count or ctx.needs_input_grad[index + 1]]
+        carried, sliced, summed = loop.parts(
+            needed, *[sum(first <= each < last for each in needed) for first, last in _ranges(count, along, outer)]
+        )
+        rows = [index for index, each in enumerate(gradients) if index >= count and each is not None]
+        start = [torch.zeros_like(given[i]) if gradients[i] is None else gradients[i] for i in carried]
+        sums = [torch.zeros_like(given[index]) for index in summed]
 
+        def step(tensors: Tensors) -> Tensors:
+            along_carry, totals, along_rows, values = loop.parts(
+                tensors, len(carried), len(summed), len(rows), len(given)
+            )
 
-def _pulled(
-    loop: _Loop, tensors: Sequence[Tensor], batch: tuple[list[bool], int] | None
-) -> tuple[Tensor | None, ...]:
-    """Return the gradients of a loop's inputs, from those of its results, the values that it carried and its inputs.
+            def primal(*some: Tensor) -> tuple[Tensor, ...]:
+                filled = list(values)
+                for index, each in zip(needed, some, strict=True):
+                    filled[index] = each
+                results = _Steps(loop.step).run(*filled)
+                return tuple([results[index] for index in [*carried, *rows]])
 
-    ``batch`` says which of the tensors have elements for each of how many calls.
-    """
-    count, along, outer, results = loop.counts
-    of_carry, of_ys, kept, xs, around = loop.parts(tensors, count, results, count, along, outer)
-    inputs = [*[x[0] for x in [*kept, *xs]], *around]
-    followed = [index for index, each in enumerate(inputs) if each.is_floating_point()]
-    outputs = [index for index, is_float in enumerate(loop.floating) if is_float]
-    carried = [index for index in followed if index < count]
-    summed = [index for index in followed if index >= count + along]
-    sliced = [index for index in followed if count <= index < count + along]
-    rows = [of_ys[index - count] for index in outputs if index >= count]
+            pullback: Any = torch.func.vjp(primal, *[values[index] for index in needed])[1]
+            found = dict(zip(needed, pullback((*along_carry, *along_rows)), strict=True))
+            more = [total + found[index] for total, index in zip(totals, summed, strict=True)]
+            return [*[found[index] for index in carried], *more, *[found[index] for index in sliced]]
 
-    def pulled(gradients: tuple[Tensor, ...], given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        def primal(*some: Tensor) -> tuple[Tensor, ...]:
-            filled = list(given)
-            for index, each in zip(followed, some, strict=True):
-                filled[index] = each
-            found = _Steps(loop.step).run(*filled)
-            return tuple([found[index] for index in outputs])
-
-        _, pullback, *_ = torch.func.vjp(primal, *[given[index] for index in followed])
-        return pullback(gradients)
-
-    def step(values: Tensors, x: Tensors) -> tuple[Tensors, Tensors]:
-        gradients, sums = values[: len(carried)], values[len(carried) :]
-        given = ((*gradients, *x[: len(rows)]), (*x[len(rows) :], *around))
-        found = dict(zip(followed, at_once(*given), strict=True))
-        more = [total + found[index] for total, index in zip(sums, summed, strict=True)]
-        return [*[found[index] for index in carried], *more], [found[index] for index in sliced]
-
-    at_once: Callable[..., tuple[Tensor, ...]] = pulled
-    start = [*[of_carry[index] for index in carried], *[torch.zeros_like(inputs[index]) for index in summed]]
-    if batch is not None:
-        has_batch, size = batch
-        flags = loop.parts(has_batch, count, results, count, along, outer)  # type: ignore[arg-type]
-        dims = [[0 if each else None for each in group] for group in flags]
-        of_rows = [dims[1][index - count] for index in outputs if index >= count]
-        at_once = torch.vmap(pulled, ((*[0] * len(carried), *of_rows), (*dims[2], *dims[3], *dims[4])))
-        given = [flags[0][index] for index in carried] + [flags[4][index - count - along] for index in summed]
-        each_own = zip(start, given, strict=True)
-        start = [each.clone() if has else each.expand(size, *each.shape).clone() for each, has in each_own]
-    with old_values.unhooked():
-        values, stacked = loop.scan(step, start, [*rows, *kept, *xs], loop.length, True)
-    found = dict(zip([*carried, *summed, *sliced], [*values, *stacked], strict=True))
-    return tuple([found.get(index) for index in range(count + along + outer)])
-
-
-class _Backward(torch.autograd.Function):
-    """The gradients of the loop's inputs."""
+        backward = [each.flip(0) for each in [*[gradients[index] for index in rows], *kept, *xs]]
+        given_all = ([*start, *sums], backward, around)
+        values, stacked, _ = _looped(loop, step, given_all, _is_differentiated_further(ctx, inputs))
+        flipped = [each.flip(0) for each in stacked]
+        found = dict(zip([*carried, *summed, *sliced], [*values, *flipped], strict=True))
+        return (None, *[found.get(index) for index in range(len(inputs))])
 
     @staticmethod
-    def forward(loop: _Loop, *tensors: Tensor) -> tuple[Tensor | None, ...]:
-        return _pulled(loop, tensors, None)
+    def jvp(ctx: Any, _: Any, *tangents: Any) -> Any:
+        if not any(ctx.floating):
+            return (None,) * len(ctx.floating)
+        loop = _with_values(ctx)
+        count, along, outer, _ = loop.counts
+        kept, xs, around = loop.parts(ctx.saved_tensors, count, along, outer)
+        given = loop.slices([*[each[0] for each in kept], *xs, *around])
+        carried = [index for index in range(count) if _is_float(given[index])]
+        sliced, beside = [
+            [index for index in range(*each) if _is_float(given[index]) and tangents[index] is not None]
+            for each in _ranges(count, along, outer)[1:]
+        ]
+        start = [torch.zeros_like(given[i]) if tangents[i] is None else tangents[i] for i in carried]
+        rows = [index for index, each in enumerate(ctx.floating) if each and index >= count]
+
+        def step(tensors: Tensors) -> Tensors:
+            parts = [len(carried), count + along, len(sliced), outer, len(beside)]
+            of_carry, values, of_xs, fixed, of_around = loop.parts(tensors, *parts)
+            values += fixed
+            followed = [*carried, *sliced, *beside]
+
+            def primal(*some: Tensor) -> tuple[Tensor, ...]:
+                filled = list(values)
+                for index, each in zip(followed, some, strict=True):
+                    filled[index] = each
+                results = _Steps(loop.step).run(*filled)
+                return tuple([results[index] for index in [*carried, *rows]])
+
+            chosen = tuple([values[index] for index in followed])
+            return list(torch.func.jvp(primal, chosen, (*of_carry, *of_xs, *of_around))[1])
+
+        sides = [[tangents[index] for index in group] for group in (sliced, beside)]
+        given_all = (start, [*kept, *xs, *sides[0]], [*around, *sides[1]])
+        values, ys, _ = _looped(loop, step, given_all, _is_differentiated_further(ctx, [*kept, *xs, *around]))
+        found = dict(zip([*carried, *rows], [*values, *ys], strict=True))
+        return tuple([found.get(index) for index in range(len(ctx.floating))])
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, loop: _Loop, *tensors: Tensor) -> Any:
-        """Pull many gradients back in one loop, whose steps are batched: by torch's rule it would be unrolled."""
-        count, along, outer, results = loop.counts
         _, *dims = in_dims
+        (count, along, outer, _), size = loop.counts, info.batch_size
         # What a step takes a slice of has the batch along its second axis.
-        places = [0] * count + [1] * (results + count + along) + [0] * outer
-        moved = [
+        places = [0] * count + [1] * along + [0] * outer
+        values = [
             each if dim is None else each.movedim(dim, place)
             for each, dim, place in zip(tensors, dims, places, strict=True)
         ]
-        found = _pulled(loop, moved, ([dim is not None for dim in dims], info.batch_size))
-        at = [0] * count + [1] * along + [0] * outer
-        return found, tuple([None if each is None else place for each, place in zip(found, at, strict=True)])
+        differ = [dim is not None for dim in dims]
+        with functorch.down_to(None), old_values.unhooked():
+            while True:  # until a step gives carried values that differ among the slices where it takes such
+                step, after = _of_slices(_Steps(loop.step).run, loop.slices(values), differ, size)
+                more = [one or other for one, other in zip(differ[:count], after, strict=False)] + differ[count:]
+                if more == differ:
+                    break
+                values = [v if a == b else _spread(v, size) for v, a, b in zip(values, differ, more, strict=True)]
+                differ = more
 
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        pass
+            def spread(given: Tensors) -> Tensors:
+                pairs = zip(step(*given), after, [*differ[:count], *after[count:]], strict=True)
+                return [_spread(each, size) if now and not own else each for each, own, now in pairs]
 
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
+            if after[:count] != differ[:count]:
+                step = compiling.subgraph(spread, list(map(_example, loop.slices(values))))[0]
+        batched = _Loop(loop.scan, step, loop.counts, loop.length, loop.keeps)
+        at = [0 if each else None for each in differ[:count]] + [1 if each else None for each in after[count:]]
+        return _Scan.apply(batched, *values), tuple(at)
+
+
+def _needed(module: GraphModule) -> GraphModule:
+    """Return the graph without what no result needs: forward mode checks its tensors, and tries rules for zeros."""
+    module.graph.eliminate_dead_code()
+    module.recompile()
+    return module
+
+
+def _ranges(*counts: int) -> list[tuple[int, int]]:
+    """The first number, and that after the last, of elements in groups."""
+    ends = list(itertools.accumulate(counts, initial=0))
+    return list(itertools.pairwise(ends))
+
+
+def _with_values(ctx: Any) -> _Loop:
+    """Return the loop of an operation, which kept the values that derivatives need."""
+    loop: _Loop = ctx.loop
+    if not loop.keeps:
         raise NotImplementedError(
             "a second derivative of a compiled loop by one gradient's backward pass: nest grad in grad instead"
         )
+    return loop
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -387,7 +479,7 @@ class _Graphs:
             return [*ahead[2], *ahead[1]]
 
         with old_values.unhooked():
-            return compiling.subgraph(differentiated, list(map(_example, (*tensors, *given))))[0]
+            return _needed(compiling.subgraph(differentiated, list(map(_example, (*tensors, *given))))[0])
 
 
 def _example(tensor: Tensor) -> Tensor:
@@ -425,6 +517,13 @@ def _has(module: GraphModule, operation: Any) -> bool:
 def _repeats(module: GraphModule) -> bool:
     """Whether a graph loops, which has no reverse mode inside of a loop."""
     return _has(module, torch.ops.higher_order.while_loop) or _has(module, torch.ops.higher_order.scan)
+
+
+def _calls_again(module: GraphModule) -> bool:
+    """Whether the loops of more than one gradient would each do the calls that a graph does for their effects."""
+    levels = functorch.stack() or ()
+    is_one = len(levels) < 2 and all(level.key() == functorch.TransformType.Grad for level in levels)
+    return not is_one and host_calls.has_effects(module)
 
 
 class _Branch(torch.autograd.Function):

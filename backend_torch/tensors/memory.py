@@ -44,6 +44,7 @@ from backend_torch.tensors import out_of_memory, trace_state  # noqa: E402
 from backend_torch.tensors.dtypes import REAL_OF, to_torch  # noqa: E402
 from backend_torch.tensors.dtypes import to_numpy as numpy_dtype_of  # noqa: E402
 from backend_torch.torch_private import functorch, modes  # noqa: E402
+from backend_torch.torch_private.autograd import unseen_by_modes  # noqa: E402
 from backend_torch.torch_private.modes import no_dispatch  # noqa: E402
 from backend_torch.torch_private.tensor_internals import storage_of, version_of  # noqa: E402
 
@@ -374,7 +375,8 @@ def with_history(tensor: Tensor) -> Tensor:
     _ = below.grad_fn
     while functorch.is_wrapped(below):
         below = functorch.get_unwrapped(below)
-        _ = below.grad_fn
+        with unseen_by_modes():  # a function mode knows the tensor as the transforms have wrapped it
+            _ = below.grad_fn
     return tensor
 
 

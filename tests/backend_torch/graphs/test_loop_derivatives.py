@@ -150,12 +150,15 @@ def test_a_long_loop_that_is_unrolled_is_told() -> None:
             x = x * x * 0.25 + i * 1e-3
         return x.sum()
 
-    x = np.asarray([0.5, 0.25])
+    def derivative(program: Function) -> Function:
+        return lambda x: np.vectorized_map(np.grad(program), x)
+
+    x = np.asarray([[0.5, 0.25], [0.75, 0.5]])
     for program in (repeated, by_range):
         with pytest.warns(RuntimeWarning, match="the 64 steps of a loop are unrolled") as told:
-            second = np.compile(np.hessian(program), backend="eager")(x)
+            found = np.compile(derivative(program), backend="eager")(x)
         assert told[0].filename == __file__
-        assert_same(np.asnumpy(np.hessian(program)(x)), second, rtol=1e-9, atol=1e-12)
+        assert_same(np.asnumpy(derivative(program)(x)), found, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("program", [states, branching])
@@ -170,11 +173,79 @@ def test_jacobians_are_loops(program: Function) -> None:
     assert sizes[0] == sizes[1]
 
 
+def taped(function: Function) -> Function:
+    def run(x: Any) -> Any:
+        with np.GradientTape() as tape:
+            tape.watch(x)
+            y = function(x).sum()
+        found = tape.gradient(y, x)
+        return np.zeros_like(x) if found is None else found
+
+    return run
+
+
+def total(function: Function) -> Function:
+    return lambda x: function(x).sum()
+
+
+SECOND: dict[str, Callable[[Function], Function]] = {
+    "hessian": np.hessian,
+    "grad of grad": lambda f: np.grad(total(np.grad(f))),
+    "jvp of jvp": lambda f: lambda x: np.jvp(lambda x: np.jvp(f, (x,), (x * 2,))[1], (x,), (x,))[1],
+    "grad of jvp": lambda f: np.grad(lambda x: np.jvp(f, (x,), (x * 2,))[1]),
+    "jacobian of grad": lambda f: np.jacobian(np.grad(f)),
+    "linearize of grad": lambda f: lambda x: np.linearize(np.grad(f), x)[1](x * 2),
+    "tape of grad": lambda f: taped(np.grad(f)),
+    "tape of tape": lambda f: taped(taped(f)),
+    "grad of grad of grad": lambda f: np.grad(total(np.grad(total(np.grad(f))))),
+}
+
+
+@pytest.mark.parametrize("name", SECOND)
+@pytest.mark.parametrize("program", [network, branching])
+def test_derivatives_of_derivatives_are_loops(program: Function, name: str) -> None:
+    sizes = []
+    for steps in (20, 40):
+        h, xs, w = arguments(steps)
+        second = SECOND[name](lambda h, xs=xs, w=w: program(h, xs, w))
+        compiled = np.compile(second, backend="eager")
+        assert_same(np.asnumpy(second(h)), compiled(h), rtol=1e-9, atol=1e-12)
+        sizes.append(len(list(compiled.graph(h))))
+    assert sizes[0] == sizes[1]
+
+
+def of_complex(h: Any, xs: Any, w: Any) -> Any:
+    return np.abs(np.fori_loop(0, STEPS, lambda i, c: c * (0.9 + 0.1j) + np.sin(c) * 0.1, h + 0.5j * h)).sum()
+
+
+def without_carry(h: Any, xs: Any, w: Any) -> Any:
+    return (np.scan(lambda n, x: (n + 1, np.sin(x) * h * n), 0, xs)[1] ** 3).sum()
+
+
+def bounded(h: Any, xs: Any, w: Any) -> Any:
+    return np.while_loop(lambda c: c.sum() < 50, lambda c: c * 1.1 + h, h * 1.0, maximum_iterations=30).sum()
+
+
 def by_index(h: Any, xs: Any, w: Any) -> Any:
     y = h * 1.0
     for i in range(20):
         y[i % 4] = 0.5 * np.sin(y[(i + 1) % 4]) + 0.25 * y[i % 4] * h[1]
     return y.sum()
+
+
+HESSIANS = [network, counting, writing, python_loop, without_carry, bounded, by_index]
+
+
+@pytest.mark.parametrize(
+    ("program", "backend"),
+    [*[(each, "eager") for each in [*HESSIANS, of_complex]], *[(each, "inductor") for each in (network, python_loop)]],
+)
+def test_hessians(program: Function, backend: str) -> None:
+    h, xs, w = arguments()
+    hessian = np.hessian(program)
+    compiled = np.compile(lambda h: hessian(h, xs, w), backend=backend)
+    assert_same(np.asnumpy(hessian(h, xs, w)), compiled(h), rtol=1e-8, atol=1e-11)
+    assert len(list(compiled.graph(h))) < 300  # 1000 and more where the steps are unrolled
 
 
 @pytest.mark.parametrize("program", [python_loop, by_index])
@@ -184,3 +255,22 @@ def test_gradients_of_loops_beside_arrays_from_outside_are_loops(program: Functi
     compiled = np.compile(gradient, backend="eager")
     assert_same(np.asnumpy(gradient(h)), compiled(h), rtol=1e-9, atol=1e-12)
     assert len(list(compiled.graph(h))) < 50
+
+
+@pytest.mark.parametrize("name", ["jvp of jvp", "hessian"])
+def test_second_derivatives_call_for_effects_once(name: str) -> None:
+    seen: list[float] = []
+
+    def calling(h: Any) -> Any:
+        def step(c: Any, x: Any) -> Any:
+            np.debug.callback(lambda x: seen.append(float(np.asnumpy(x))), x)
+            return np.sin(c) + x * h, None
+
+        return np.scan(step, h, np.arange(20.0))[0].sum()
+
+    h = np.asarray([0.5, 0.25])
+    compiled = np.compile(SECOND[name](calling), backend="eager")
+    for function in (compiled, compiled):
+        seen.clear()
+        function(h)
+    assert seen == list(range(20))
