@@ -176,7 +176,11 @@ def has_sizes(tensor: Tensor) -> bool:
 
 def _by_ufunc(x: Tensor, y: Tensor | None, name: str) -> Any:
     ufunc, _ = WHOLE[name]
-    return called(ufunc, x.contiguous()) if y is None else called(ufunc, x.contiguous(), y.contiguous())
+    given = (x.contiguous(),) if y is None else (x.contiguous(), y.contiguous())
+    # The native core has loops of its own, which are faster than some of NumPy's.
+    if ufunc.nout == 1 and (found := heads.on_tensors(heads.ufunc, ufunc, *given)) is not None:
+        return found
+    return called(ufunc, *given)
 
 
 def _by_steps(x: Tensor, y: Tensor | None, name: str) -> Any:

@@ -343,18 +343,22 @@ PyObject* tensor_in(PyObject* result) {
   return tensor == nullptr ? nullptr : THPVariable_Wrap(*tensor);
 }
 
-// on_tensors(head, tensor, arguments...): call the native head of a function of one array, which makes a new one.
+// on_tensors(head, arguments...): call the native head of a function, which makes a new array, on tensors as arrays.
 PyObject* on_tensors(PyObject*, PyObject* const* args, Py_ssize_t count) {
   constexpr Py_ssize_t MOST = 8;
   return guarded(
       [&]() -> PyObject* {
-        if (count < 2 || count > MOST || !THPVariable_CheckExact(args[1])) return nullptr;
-        if (!is_quiet() || !is_plain(THPVariable_Unpack(args[1]))) return nullptr;
-        PyObject* given[MOST];
-        std::copy(args, args + count, given);
-        if ((given[1] = wrap_array(at::Tensor(THPVariable_Unpack(args[1])))) == nullptr) return nullptr;
-        PyObject* result = PyObject_Vectorcall(args[0], given + 1, count - 1, nullptr);
-        Py_DECREF(given[1]);
+        if (count > MOST || !is_quiet()) return nullptr;
+        PyObject *given[MOST], *result = nullptr;
+        Py_ssize_t ready = 1;
+        for (; ready < count; ready++) {
+          bool is_tensor = THPVariable_CheckExact(args[ready]);
+          if (is_tensor && !is_plain(THPVariable_Unpack(args[ready]))) break;
+          given[ready] = is_tensor ? wrap_array(at::Tensor(THPVariable_Unpack(args[ready]))) : Py_NewRef(args[ready]);
+          if (given[ready] == nullptr) break;
+        }
+        if (ready == count) result = PyObject_Vectorcall(args[0], given + 1, count - 1, nullptr);
+        while (ready > 1) Py_DECREF(given[--ready]);
         PyObject* tensor = result == nullptr ? nullptr : tensor_in(result);
         Py_XDECREF(result);
         return tensor;
