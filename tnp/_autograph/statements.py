@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 import sys
 import threading
 import types
@@ -38,7 +39,7 @@ from tnp._autograph.values import (
 )
 from tnp._core.base import SCALARS, ndarray, wrap
 from tnp._core.mask_selection import Selection
-from tnp._core.strided_views import Left, Source, follow_writes, is_whole
+from tnp._core.strided_views import Left, Shares, Source, follow_writes, is_whole
 from tnp._transforms.control_flow import source_of
 
 Tensor = Any
@@ -257,6 +258,8 @@ class _Branch(NamedTuple):
     """The variables that it results in; None if it ends with a ``raise``."""
     results: list[tuple[str, list[Form]]]
     """The variables of its results: these, and others that it leaves as they are."""
+    scope: object
+    """The trace of it."""
 
     def chosen(self, wanted: Forms) -> backend.Traced | None:
         """Return the branch with these variables as results; None if it has to be traced again for them."""
@@ -276,6 +279,8 @@ class _Block(NamedTuple):
 
     traced: backend.Traced
     parts: dict[str, Part]
+    shares: Callable[[Part], list[Shares]]
+    """Returns what a variable may share memory with."""
     when: Callable[[], Tensor | None]
     """Returns whether the graph runs the block; None if its last step decides what the results share."""
     inner: dict[Key, Tensor]
@@ -291,7 +296,7 @@ def _branch(condition: Tensor, body: Block, orelse: Block, variables: _Variables
     values, wanted, others = _merged(before, one, two, line, variables)
     for parts in [each for each in (one, two) if each is not None]:
         parts.update({name: Part(before[name]) for name in wanted if name not in parts})
-    ones, twos = _conditions(one, wanted), _conditions(two, wanted)
+    ones, twos = [_conditions(each, wanted) for each in traced]
     keys: list[list[Key | None]] = [[*ones, *[None] * len(twos)], [*[None] * len(ones), *twos]]
     fitting = [None if ones or twos else each.chosen(wanted) for each in traced]
     first, second = [
@@ -301,10 +306,11 @@ def _branch(condition: Tensor, body: Block, orelse: Block, variables: _Variables
     results = backend.branched(condition, first, second)
     flags = results[sum(map(len, wanted.values())) :]
     blocks = [
-        _Block(first, one or {}, lambda: backend.is_true(condition), dict(zip(ones, flags, strict=False))),
-        _Block(
-            second, two or {}, lambda: ~backend.is_true(condition), dict(zip(twos, flags[len(ones) :], strict=False))
-        ),
+        _Block(block, each.parts or {}, functools.partial(Part.shares_in, scope=each.scope), when, inner)
+        for block, each, when, inner in (
+            (first, traced[0], lambda: backend.is_true(condition), dict(zip(ones, flags, strict=False))),
+            (second, traced[1], lambda: ~backend.is_true(condition), dict(zip(twos, flags[len(ones) :], strict=False))),
+        )
     ]
     sources = _shared(wanted, results, before, blocks)
     found = zip(results, sources, strict=False)
@@ -336,12 +342,12 @@ def _forms(parts: dict[str, Part] | None) -> Forms:
     return {name: part.forms for name, part in (parts or {}).items()}
 
 
-def _conditions(parts: dict[str, Part] | None, forms: Forms) -> list[Key]:
+def _conditions(branch: _Branch, forms: Forms) -> list[Key]:
     """Return where a block's results share memory if an inner branch has run, or has not."""
     return [
         (name, place, number)
-        for name, part in (parts or {}).items()
-        for place, each in enumerate(part.shares if name in forms else ())
+        for name, part in (branch.parts or {}).items()
+        for place, each in enumerate(part.shares_in(branch.scope) if name in forms else ())
         for number, (_, _, when) in enumerate(each)
         if when is not None
     ]
@@ -353,12 +359,12 @@ def _shared(forms: Forms, results: Sequence[Tensor], before: State, blocks: Sequ
     These are tensors from around the block, and earlier results.
     """
     found: list[list[Source]] = [[] for _ in results]
-    for traced, parts, when, inner in blocks:
+    for traced, parts, shares, when, inner in blocks:
         known = {backend.storage_of(tensor): tensor for tensor in traced.graph[1]}
         condition = functools.cache(when)
         index = 0
         for name, form in forms.items():
-            arrays = parts[name].shares if name in parts else []
+            arrays = shares(parts[name]) if name in parts else []
             own = [
                 tensor for tensor in (Part(before[name]).tensors if any(arrays) else []) if not backend.is_view(tensor)
             ]
@@ -394,9 +400,11 @@ def _one_branch(
     parts: dict[str, Part] = {}
     results: list[tuple[str, list[Form]]] = []
     raises = False
+    scope: object = None
 
     def run(_: list[Tensor]) -> list[Tensor]:
-        nonlocal raises
+        nonlocal raises, scope
+        scope = trace_state.state.scopes[-1]
         try:
             after = _run(block, block, variables, before, "a branch", is_branch=True)
         except _Raises:
@@ -411,15 +419,17 @@ def _one_branch(
             }
             results[:] = [(name, part.forms) for name, part in {**parts, **others}.items()]
             found = [tensor for part in (*parts.values(), *others.values()) for tensor in part.tensors]
+            for part in parts.values():
+                part.shares_in(scope)  # now: to ask may add operations, which belong to this trace
             return [*found, backend.number(0)]  # a result keeps a branch that only prints from being dead code
         found = [tensor for name, form in forms.items() for tensor in _formed(parts[name], like[name], form)]
-        arrays = {name: part.shares for name, part in parts.items()}  # now: this may add operations to the trace
+        arrays = {name: part.shares_in(scope) for name, part in parts.items()}  # now, as above
         for key in flags:
             found.append(arrays[key[0]][key[1]][key[2]][2] if key else backend.number(False))
         return found or [backend.number(0)]
 
     traced = backend.traced(run, [])
-    return _Branch(traced, None if raises else parts, results)
+    return _Branch(traced, None if raises else parts, results, scope)
 
 
 def _is_plain(value: Any) -> bool:
@@ -714,7 +724,8 @@ class _Loop:
         results, origins = results[: len(starts)], results[len(starts) :]
         self.origins = dict(zip(self.origins, origins, strict=True))
         forms = {name: part.forms for name, part in self.parts.items()}
-        block = _Block(traced, self.after, lambda: backend.number(True) if steps else begins, {})
+        shares = operator.attrgetter("shares")
+        block = _Block(traced, self.after, shares, lambda: backend.number(True) if steps else begins, {})
         sources = self._passed_on(_shared(forms, results, self.before, [block]))
         memory = {backend.storage_of(tensor) for tensors in lost.values() for tensor in tensors}
         for index, start in enumerate(starts):

@@ -21,7 +21,7 @@ from tnp._autograph.places import Place, rebound
 from tnp._core.base import SCALARS, ndarray, number
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.mask_selection import Selection
-from tnp._core.strided_views import Left, Shares, Source, left_view, shares
+from tnp._core.strided_views import Left, Shares, Source, indirect, left_view, shares
 from tnp._transforms import pytree
 from tnp._transforms.control_flow import Leaves, described
 from tnp._transforms.traced_numbers import Number
@@ -288,6 +288,16 @@ class Part:
             [] if type(leaf) in SCALARS else shares(leaf) if isinstance(leaf, ndarray) else [(tensor, False, None)]
             for leaf, tensor in zip(leaves, self.tensors, strict=True)
         ]
+
+    def shares_in(self, scope: object) -> list[Shares]:
+        """As ``shares`` after a block, but for what an array from around it shares in turn: ``left_view`` adds it."""
+        leaves = [] if self.tree is None else self.tree.leaves
+        around = [
+            type(leaf) is indirect and type(leaf.place) is Left and leaf.place.scope is not scope for leaf in leaves
+        ]
+        if all(around):
+            return [[(leaf.tensor, True, None)] for leaf in leaves]
+        return [each[:1] if is_around else each for each, is_around in zip(self.shares, around, strict=True)]
 
     def is_like(self, other: Part) -> bool:
         """Whether both have the same structure, whatever their dtypes and shapes; a number counts as an array."""

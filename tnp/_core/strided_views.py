@@ -256,9 +256,22 @@ class Left:
 
 def left_view(tensor: Tensor, sources: Sequence[Source], name: str) -> ndarray:
     """Return a result of a branch or a loop that may share memory with ``sources``, which variable ``name`` gets."""
-    place = Left(tensor, [*sources, *[further for source in sources for further in _behind(source)]], name)
+    place = Left(tensor, _merged([*sources, *[further for source in sources for further in _behind(source)]]), name)
     _left.add(place)
     return _indirect(wrap_array(tensor), place, tensor, place)
+
+
+def _merged(sources: Sequence[Source]) -> list[Source]:
+    """Return one source for each array and place: branches in branches would double them at each."""
+    found: dict[Any, Source] = {}
+    for source in sources:
+        key = id(source.tensor()), str(source.place)  # open sizes have no hash, and comparing them would fix them
+        known = found.get(key, source)
+        if known is not source:
+            when = None if known.when is None or source.when is None else known.when | source.when
+            source = known._replace(when=when, is_own=known.is_own and source.is_own)
+        found[key] = source
+    return list(found.values())
 
 
 def _behind(source: Source) -> list[Source]:

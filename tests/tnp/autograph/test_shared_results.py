@@ -454,3 +454,39 @@ def test_an_array_of_the_function_itself_may_be_rebound_and_written() -> None:
         return a, b, c
 
     same(function, numpy.ones(3), numpy.asarray(50.0))
+
+
+def in_a_row(a: Any, b: Any, flag: Any) -> Any:
+    """Branches in a row inside a branch: after each a variable may still be the array that it was before."""
+    if flag > 0:
+        for i in range(6):
+            if a[i % 3] > i / 4:
+                a = a * 0.9 + b
+            if b[0] > flag:
+                b = b - 0.1
+    a += 1
+    return a * b, b + 0
+
+
+def until_it_breaks(a: Any, b: Any, flag: Any) -> Any:
+    """The same inside a loop that ends early, with a write to what may be the caller's array."""
+    for _ in range(30):
+        if a.sum() > flag:
+            break
+        for i in range(3):
+            if b[i] > i / 4:
+                a = a * 1.1 + b
+    a[1] = 7
+    return a + b
+
+
+@pytest.mark.parametrize("flag", [-1.0, 0.4, 8.0])
+@pytest.mark.parametrize("function", [in_a_row, until_it_breaks])
+def test_branches_in_a_row_inside_a_branch(function: Callable[..., Any], flag: float) -> None:
+    same(function, numpy.array([0.3, 0.6, 0.9]), numpy.array([0.5, 0.2, 0.7]), numpy.asarray(flag))
+
+
+def test_what_results_may_share_does_not_double_with_each_branch() -> None:
+    graph = np.compile(in_a_row, backend="eager", fullgraph=True).graph
+    text = str(graph(np.ones(3), np.ones(3), np.asarray(1.0)))
+    assert text.count("bitwise_or") <= 12
