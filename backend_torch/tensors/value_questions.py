@@ -57,6 +57,9 @@ def question(frame: FrameType, called: str) -> tuple[str, str]:
     line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
     if called in ("__getitem__", "__setitem__"):
         return f"the bounds of a slice, {shown}", _SLICE
+    is_comprehension = " for " in expression or (function == "range" and " for " in line)  # since Python 3.12
+    if called == "__iter__" or (called in ("__index__", "__int__") and is_comprehension):
+        return f"range(), {shown}", "go through it by a for statement, or " + _BY_FUNCTION["range"]
     if called in ("item", "tolist") or (function in _BY_FUNCTION and called != function and not is_method):
         asking = called if called in ("item", "tolist") else function
         return f"{asking}(), {shown}", _BY_FUNCTION[asking]
@@ -68,10 +71,6 @@ def question(frame: FrameType, called: str) -> tuple[str, str]:
         word = "if" if line.startswith(("if ", "elif ")) else "if, and, or, not or bool()"
         advice = "choose with tnp.where or tnp.cond, combine conditions by &, | and ~, repeat with tnp.while_loop"
         return f"{word}, {shown}", advice
-    if called == "__iter__" or (
-        called in ("__index__", "__int__") and " for " in expression
-    ):  # raised by the range of converted functions
-        return f"range(), {shown}", "go through it by a for statement, or " + _BY_FUNCTION["range"]
     if called in ("__index__", "__int__"):
         if expression.endswith("]"):
             return f"the index of a list or a tuple, {shown}", _ITEM

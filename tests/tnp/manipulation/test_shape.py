@@ -237,7 +237,7 @@ def test_refused(xp, name, arguments):
 
 @pytest.mark.parametrize("k", [np.nan, np.inf, "1", None, 1j, [1], 2**70, -0.5], ids=repr)
 def test_rot90_as_often_as_no_integer_says(k: Any) -> None:
-    compare(lambda xp: xp.rot90(xp.arange(6).reshape(2, 3), k), may_raise=TypeError)
+    compare(lambda xp: xp.rot90(xp.arange(6).reshape(2, 3), k), may_raise=(TypeError, ValueError, OverflowError))
 
 
 @pytest.mark.parametrize("k", [1, 5.0, True, [1], [1, 2]], ids=repr)
