@@ -14,7 +14,7 @@ import torch
 from backend_torch.tensors import memory, trace_state
 from backend_torch.tensors.dtypes import to_numpy, to_torch
 from backend_torch.tensors.shape import flip
-from backend_torch.torch_private import functorch, modes
+from backend_torch.torch_private import functorch
 
 Tensor = torch.Tensor
 
@@ -129,9 +129,9 @@ def flips_of(array: np.ndarray) -> tuple[int, ...]:
     return tuple([axis for axis, step in enumerate(array.strides) if step < 0])
 
 
-def same_view(view: Tensor, copy: Tensor, array: np.ndarray) -> np.ndarray | None:
-    """Return the view of an array that corresponds to ``view`` of its copy; None if no strides describe it."""
-    size, strides = copy.itemsize, np.asarray(view.stride()) * view.itemsize
+def same_view(layout: memory.Layout, copy: Tensor, array: np.ndarray) -> np.ndarray | None:
+    """Return the view of an array that lies in it as a layout lies in its copy; None if no strides describe it."""
+    size, strides = copy.itemsize, np.asarray(layout.strides) * layout.dtype.itemsize
     axes = sorted([axis for axis in range(copy.dim()) if copy.shape[axis] > 1], key=copy.stride, reverse=True)
 
     def place(offset: Any) -> Any:
@@ -141,26 +141,23 @@ def same_view(view: Tensor, copy: Tensor, array: np.ndarray) -> np.ndarray | Non
             within = within + index * array.strides[axis]
         return within
 
-    start = view.storage_offset() * view.itemsize
+    start = layout.offset * layout.dtype.itemsize
     first = int(place(start))
-    steps = tuple(
-        [int(place(start + n)) - first if length > 1 else int(n) for n, length in zip(strides, view.shape, strict=True)]
-    )
-    indices = np.ogrid[tuple([slice(length) for length in view.shape])]
+    along = zip(strides, layout.shape, strict=True)
+    steps = tuple([int(place(start + n)) - first if length > 1 else int(n) for n, length in along])
+    indices = np.ogrid[tuple([slice(length) for length in layout.shape])]
     offsets = sum([index * n for index, n in zip(indices, strides, strict=True)], start=start)
     expected = sum([index * n for index, n in zip(indices, steps, strict=True)], start=first)
     if not np.array_equal(place(offsets), expected):
         return None
-    dtype = to_numpy[view.dtype]
+    dtype = to_numpy[layout.dtype]
     typestr = dtype.str if dtype.isbuiltin == 1 else f"|V{dtype.itemsize}"
-    return memory.placed(array, _address(array) + first, tuple(view.shape), steps, typestr).view(dtype)
+    return memory.placed(array, _address(array) + first, layout.shape, steps, typestr).view(dtype)
 
 
 def placed_in(array: np.ndarray, copy: Tensor, layout: memory.Layout) -> np.ndarray:
     """Return the view of an array that lies in it as a layout lies in the array's copy."""
-    with modes.no_dispatch():
-        meta = torch.empty_strided(tuple(copy.shape), copy.stride(), dtype=copy.dtype, device="meta")
-        view = same_view(layout.view(meta), meta, array)
+    view = same_view(layout, copy, array)
     if view is None:
         raise ValueError("no strides describe this view of a view that is selected anew at each read: copy it before")
     return view

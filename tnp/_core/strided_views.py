@@ -148,7 +148,7 @@ def view_of(source: Any, tensor: Tensor, read_only: bool = False) -> ndarray:
     copy, found = _stood_for(tensor)
     if found is not source:
         return wrap_array(tensor)
-    host = host_views.same_view(tensor, copy, source.host)
+    host = host_views.same_view(Layout.of(tensor, copy), copy, source.host)
     if host is None:
         return wrap_array(tensor)
     if read_only:

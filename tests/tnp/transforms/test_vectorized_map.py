@@ -766,3 +766,24 @@ def test_an_array_that_was_kept_is_not_an_element_of_the_next_batch(chunk_size: 
     seen: list[Any] = []
     found = np.vectorized_map(lambda row: np.vectorized_map(lambda x: seen.append(row * 2) or x, row) + seen[0], rows())
     same(found, rows() * 3)  # of the batch around
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: np.rot90(x[::-1].T),
+        lambda x: x[::-1].T.T[:, ::-1],
+        lambda x: np.flip(x.T[::-1].swapaxes(0, 1), 1),
+        lambda x: x[:, ::-1].T.reshape(3, 2).T[::-1],
+    ],
+)
+def test_reversed_views_of_views(view: Any) -> None:
+    x = np.arange(12.0).reshape(2, 2, 3)
+    assert_same(np.asnumpy(np.stack([view(each) for each in x])), np.vectorized_map(view, x))
+
+    def written(each: Any) -> Any:
+        each = each * 1
+        view(each)[0] += 9
+        return each
+
+    assert_same(np.asnumpy(np.stack([written(each) for each in x])), np.vectorized_map(written, x))
