@@ -174,8 +174,10 @@ def test_whole_ufuncs_of_integers(name: str, dtype: torch.dtype) -> None:
     pairs = torch.cartesian_prod(values, values)
     operands = [pairs[:, place].contiguous() for place in range(ufunc.nin)]
 
+    operation = host._one_result if ufunc.nout == 1 else host._two_results
+
     def function(*given: torch.Tensor) -> Any:
-        return host.hosted(ufunc, lambda *tensors: host._one_result(*[*tensors, None][:2], name))(*given)
+        return host.hosted(ufunc, lambda *tensors: operation(*[*tensors, None][:2], name))(*given)
 
     made = program(function, *operands)
     if ufunc.nout > 1 or name.startswith("bitwise_count"):
