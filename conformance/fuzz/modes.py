@@ -42,7 +42,7 @@ class Compared:
 
 def with_numpy(call: Call, name: str, device: str, turn: Turn) -> Compared | None:
     """tnp against NumPy; ``turn`` is called where tnp's part begins."""
-    if call.leaves_unwritten or call.corrupts:
+    if call.leaves_unwritten or call.corrupts or call.is_endless:
         return Compared(None, True)
     expected = run_numpy(call)
     turn()
@@ -52,7 +52,7 @@ def with_numpy(call: Call, name: str, device: str, turn: Turn) -> Compared | Non
 
 def compiled(call: Call, name: str, device: str, backend: str, turn: Turn) -> Compared | None:
     """Compare the function that ``tnp.compile`` makes with the eager one."""
-    if call.leaves_unwritten or call.callee == "{0}.flat":  # an iterator, which reads what is traced later
+    if call.leaves_unwritten or call.is_endless or call.callee == "{0}.flat":  # an iterator reads later
         return None
     turn()
     expected = run_tnp(call, device)
@@ -99,7 +99,7 @@ def _function(call: Call, xp: Any) -> Callable[..., Any]:
 
 def vectorised(call: Call, name: str, device: str, batched: str, turn: Turn) -> Compared | None:
     """``vectorized_map`` over the arrays against a loop; ``batched``: over 'all' of them, or the 'first' alone."""
-    if not call.bases or call.leaves_unwritten:
+    if not call.bases or call.leaves_unwritten or call.is_endless:
         return None
     turn()
     axes = _axes(call, batched)

@@ -118,6 +118,12 @@ class Call:
         return is_ufunc and "where" in self.keywords and out in (Text("None"), Text("..."))
 
     @property
+    def is_endless(self) -> bool:
+        """Whether Python's integers are raised to a power that has more digits than there is memory."""
+        has_integers = any(np.dtype(base.dtype).kind in "iu" for base in self.bases)
+        return has_integers and "pow" in self.callee and "2**70" in self.expression
+
+    @property
     def corrupts(self) -> bool:
         """Whether NumPy 2.4 may use memory that is none of its own.
 

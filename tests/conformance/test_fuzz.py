@@ -129,6 +129,14 @@ def test_numpy_is_not_asked_to_write_beyond_its_memory() -> None:
     assert not Call("np.choose", (View(x), Items("[]", (out, out))), {"mode": Text("'wrap'")}).corrupts
 
 
+def test_no_integer_is_raised_to_a_power_without_end() -> None:
+    x, y = View(Base("int8", (1,), (7,))), View(Base("float64", (1,), (7.0,)))
+    huge = Text("2**70")
+    assert Call("np.pow.outer", (x, huge)).is_endless and not Call("np.pow.outer", (y, huge)).is_endless
+    assert not Call("np.add", (x, huge)).is_endless and not Call("np.pow", (x, Text("7"))).is_endless
+    assert modes.vectorised(Call("np.pow", (x, huge)), "np.pow", "cpu", "0", lambda: None) is None
+
+
 def test_numpy_is_not_asked_to_accumulate_into_no_dimensions() -> None:
     x, number = Base("int8", (3,), (0, 1, 0)), Base("int8", (), (0,))
     for callee in ("np.cumsum", "np.nancumprod", "np.cumulative_sum", "{0}.cumprod({rest})", "np.add.accumulate"):
