@@ -272,7 +272,7 @@ def _checked(q: Any, scale: int) -> Any:
         if not q.size and q.ndim != 1:
             np.zeros(q.shape).min()  # as NumPy does it
         refusal = value_checks.NO_QUANTILES if scale == 1 else value_checks.NO_PERCENTILES
-        value_checks.expect((q.tensor >= 0) & (q.tensor <= scale), refusal)
+        value_checks.expect(((q >= 0) & (q <= scale)).tensor, refusal)
         return q if scale == 1 else q / scale
     quantiles = asnumpy(q) if isinstance(q, ndarray) else np.asarray(q)
     if scale != 1:
@@ -369,7 +369,7 @@ def _of_each_lane(lanes: Tensor, q: Any, weak: bool, method: str, skip_nan: bool
     else:
         size = wrap_array(symbolic.tensor(length).reshape(1) if symbolic.is_symbol(length) else tensor_of([length]))
         size = wrap_array(interop.moved(size.tensor, lanes.device))
-    if quantiles.dtype.kind == "f":
+    if quantiles.dtype.kind == "f" or quantiles.dtype == np.uint64:
         size = size.astype(quantiles.dtype)  # the int in its place would take that dtype
     low, high, weight = _places(public.namespace(), method, size, quantiles)
     shape = (*lanes.shape[:-1], quantiles.size)

@@ -172,3 +172,13 @@ def test_a_difference_of_integers_wraps_round(name: str, dtype: str, size: int) 
     function = lambda x: getattr(tnp, name)(x, q)  # noqa: E731
     for found in (function, tnp.compile(function, backend="eager")):
         assert_same(expected, found(placed(tnp, values)))
+
+
+@pytest.mark.parametrize("name", ["quantile", "percentile", "nanquantile"])
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint64", "int64"])
+def test_places_of_integers_in_a_batch_and_a_trace(dtype: str, name: str) -> None:
+    function = getattr(tnp, name)
+    x, q = tnp.asarray([[3, 1, 2], [4, 4, 0]], "int8"), tnp.asarray([[0, 1], [1, 0]], dtype)
+    expected = tnp.stack([function(*each) for each in zip(x, q, strict=True)])
+    assert_same(tnp.asnumpy(expected), tnp.vmap(function)(x, q))
+    assert_same(tnp.asnumpy(expected[0]), tnp.compile(function, backend="eager")(x[0], q[0]))
