@@ -179,8 +179,17 @@ def public{inspect.Signature(parameters)}:{natively}{by_method}
 def _without_defaults(
     function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return a call's arguments without those that equal the function's defaults; of positional ones only the last."""
+    """Return a call's arguments without those that equal the function's defaults; of positional ones only the last.
+
+    Where one is not given at all, the optional ones are passed by name: NumPy's parameters may have another order.
+    """
     defaults, options = list(function.__defaults__ or ()), function.__kwdefaults__ or {}
+    kwargs = {name: value for name, value in kwargs.items() if value is not options.get(name, options)}
+    required = len(args) - len(defaults)
+    if any(each is np._NoValue for each in args[required:]):
+        names = function.__code__.co_varnames[required : len(args)]
+        optional = zip(names, args[required:], defaults, strict=True)
+        return args[:required], {name: value for name, value, default in optional if value is not default} | kwargs
     while defaults and args[-1] is defaults.pop():
         args = args[:-1]
-    return args, {name: value for name, value in kwargs.items() if value is not options.get(name, options)}
+    return args, kwargs

@@ -175,7 +175,7 @@ def isfortran(a: Any) -> bool:
     """
     if not hasattr(a, "flags") and not memory.is_tensor(a):
         raise AttributeError(f"{type(a).__name__!r} object has no attribute 'flags'")
-    return memory.is_fortran(tensor_of(a))
+    return bool(a.flags.fnc) if isinstance(a, ndarray) else memory.is_fortran(tensor_of(a))
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> ndarray:

@@ -270,3 +270,18 @@ def test_functions_are_the_method_of_a_librarys_object() -> None:
 def test_functions_of_strings_that_numpy_alone_has() -> None:
     """NumPy's own function, given an array of tnp's, asked tnp for itself without an end."""
     compare(lambda xp: (xp.char.mod("%05.1f", xp.asarray([1.25, 22.5])), xp.char.mod(["%d"], xp.asarray([3]))))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda xp: xp.clip(2**70, max=3),
+        lambda xp: xp.clip(2**70, min=xp.asarray(3)),
+        lambda xp: xp.clip([2**70, -(2**70)], None, 3),
+        lambda xp: xp.sum([2**70, 1], initial=5),
+        lambda xp: xp.max([[2**70], [3]], axis=0, initial=5),
+    ],
+)
+def test_options_of_data_that_no_tensor_holds(call: Any) -> None:
+    """NumPy's function is called by the names that the program has given."""
+    compare(call)

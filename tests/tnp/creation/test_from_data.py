@@ -32,6 +32,7 @@ def test_nothing_is_copied_without_need(name):
 def test_orders(xp):
     array = xp.asarray(np.arange(6).reshape(2, 3))
     flags = xp.isfortran(array), xp.isfortran(array.T), xp.isfortran(array[0])
+    flags += tuple([xp.isfortran(view) for view in (array[::-1].T, xp.rot90(array), array[:, ::-1], array[:, :1].T)])
     return (
         flags,
         xp.ascontiguousarray(array.T).strides,
