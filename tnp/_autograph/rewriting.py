@@ -154,12 +154,13 @@ class Rewriter(ast.NodeTransformer):
         self.count += 1
         number = self.count
         changed = names.assigned([*statement.body, *statement.orelse])
+        inside = names.live_before(statement.body, live) | names.live_before(statement.orelse, live)
         test = self.test(statement.test)
         made = [
             self.part(f"_tnp_body_{number}", self.block(statement.body, live), changed, statement),
             self.part(f"_tnp_orelse_{number}", self.block(statement.orelse, live), changed, statement),
         ]
-        state = self.state(number, changed, live, [*statement.body, *statement.orelse], statement)
+        state = self.state(number, changed, live, [*statement.body, *statement.orelse], statement, inside)
         call = _operator("if_", test, _name(f"_tnp_body_{number}"), _name(f"_tnp_orelse_{number}"), *state.values)
         return [*made, *state.made, _placed(ast.Expr(call), statement)]
 
@@ -210,15 +211,29 @@ class Rewriter(ast.NodeTransformer):
         made.type_params = []  # type: ignore[attr-defined]
         return _placed(made, where)
 
-    def state(self, number: int, changed: Names, live: Names, nodes: list[ast.stmt], where: ast.AST) -> _State:
-        """Make the functions that get and set a block's state: variables that it changes and that are read later."""
+    def state(
+        self,
+        number: int,
+        changed: Names,
+        live: Names,
+        nodes: list[ast.stmt],
+        where: ast.AST,
+        inside: Names = _NONE,
+    ) -> _State:
+        """Make the functions that get and set a block's state: variables that it changes and that are read later.
+
+        Those that only the block itself reads, ``inside``, have no line: each trace of it starts from their values.
+        """
         lines: dict[str, int] = {}
         for node in [each for top in nodes for each in ast.walk(top) if hasattr(each, "lineno")]:
             for name in (
                 names.assigned([node]) if isinstance(node, (ast.Assign, ast.AugAssign, ast.For, ast.AnnAssign)) else ()
             ):
                 lines[name] = node.lineno
-        kept = sorted(n for n in changed if "." not in n and n in live | self.always)
+        own = sorted(n for n in changed if "." not in n)
+        later = live | self.always
+        restored = [n for n in own if n in inside - later]
+        kept = [*[n for n in own if n in later], *restored]
         roots = [n for n in sorted(changed) if "." in n and n.partition(".")[0] not in changed]
         values: list[ast.expr] = [_name(name) for name in kept]
         body: list[ast.stmt] = []
@@ -233,12 +248,10 @@ class Rewriter(ast.NodeTransformer):
             targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in [*kept, *parts]]
             body.insert(0, ast.Assign([ast.Tuple(targets, ast.Store())], _name("_tnp_values")))
         made.append(self.part(f"_tnp_set_{number}", body, frozenset(kept), where, ["_tnp_values"]))
+        places = {name: lines.get(name, where.lineno) for name in [*kept, *roots]}  # type: ignore[attr-defined]
+        places.update(dict.fromkeys(restored))
         described = ast.Tuple(
-            [
-                ast.Tuple([_text(name), ast.Constant(lines.get(name, where.lineno))], ast.Load())  # type: ignore[attr-defined]
-                for name in [*kept, *roots]
-            ],
-            ast.Load(),
+            [ast.Tuple([_text(name), ast.Constant(line)], ast.Load()) for name, line in places.items()], ast.Load()
         )
         return _State(made, [_name(f"_tnp_get_{number}"), _name(f"_tnp_set_{number}"), described])
 

@@ -128,12 +128,15 @@ def caught() -> None:
 
 
 class _Variables:
-    """The variables that a block changes, with the lines of the assignments."""
+    """The variables that a block changes, with the lines of the assignments; none if only the block reads it."""
 
-    def __init__(self, get: Callable[[], Any], put: Callable[[Any], None], lines: Sequence[tuple[str, int]]) -> None:
+    def __init__(
+        self, get: Callable[[], Any], put: Callable[[Any], None], lines: Sequence[tuple[str, int | None]]
+    ) -> None:
         self._get = get
         self._put = put
-        self.lines = dict(lines)
+        self.lines = {name: line or 0 for name, line in lines}
+        self._inner = {name for name, line in lines if line is None}
         self.places: dict[str, Place] = {}  # globals and closure variables that called functions assign to
 
     def get(self) -> State:
@@ -180,6 +183,11 @@ class _Variables:
                 if backend.is_in_a_batch():
                     bool(test())
                 raise
+
+    @property
+    def results(self) -> list[str]:
+        """The variables that may be read after the block."""
+        return [name for name in self.lines if name not in self._inner]
 
     @property
     def own(self) -> set[str]:
@@ -411,11 +419,11 @@ def _one_branch(
             raises = True
             empty = [backend.zeros(form.shape, form.dtype, form.device) for each in forms.values() for form in each]
             return [*empty, *[backend.number(False) for _ in flags]] or [backend.number(0)]
-        changed = [name for name in variables.lines if like is None and not is_same(before[name], after[name])]
+        changed = [name for name in variables.results if like is None and not is_same(before[name], after[name])]
         parts.update({name: Part(after[name]) for name in dict.fromkeys([*forms, *changed])})
         if like is None:
             others = {
-                name: Part(after[name]) for name in variables.lines if name not in parts and _is_plain(after[name])
+                name: Part(after[name]) for name in variables.results if name not in parts and _is_plain(after[name])
             }
             results[:] = [(name, part.forms) for name, part in {**parts, **others}.items()]
             found = [tensor for part in (*parts.values(), *others.values()) for tensor in part.tensors]

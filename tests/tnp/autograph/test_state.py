@@ -341,3 +341,46 @@ def test_an_attribute_that_branches_write_to() -> None:
     for x in ([1.0, 2.0], [-1.0, 3.0], [-2.0, 1.0]):
         assert_same(step(filters[0], numpy.array(x)), compiled(np.asarray(x)))
     assert_same(*arrays)
+
+
+def changed_in_the_first_branch(a: Any, b: Any) -> Any:
+    total = b * 1
+    if a[0] > 0:
+        b = a[1:]
+        total = total + b[0]
+    elif a[1] > b[0]:
+        total = total - b[0]
+    return (total,)
+
+
+def swapped_in_a_branch_of_a_branch(a: Any, b: Any) -> Any:
+    c = b * 2
+    if a[0] > 0:
+        if a[1] > 0:
+            c = c + 1
+        else:
+            b, c = c, b
+    else:
+        c = a + b
+        b = a * 0
+    c[0] = 5
+    return (c,)
+
+
+def rebound_before_each_return(a: Any, b: Any) -> Any:
+    if a[0] > 0:
+        if a[1] > 0:
+            b = a.T
+        return (b,)
+    a = b
+    b = a[:]
+    return (b,)
+
+
+@pytest.mark.parametrize(
+    "function", [changed_in_the_first_branch, swapped_in_a_branch_of_a_branch, rebound_before_each_return]
+)
+@pytest.mark.parametrize("signs", [(1, 1), (1, -1), (-1, 1), (-1, -9)])
+def test_each_trace_of_a_branch_starts_from_the_same_variables(function: Function, signs: tuple[int, int]) -> None:
+    """Also from those that nothing reads after both branches."""
+    assert_like_numpy(function, numpy.array([2.0, 3.0]) * signs, numpy.array([1.0, 4.0]))
