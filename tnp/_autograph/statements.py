@@ -369,6 +369,7 @@ def _shared(forms: Forms, results: Sequence[Tensor], before: State, blocks: Sequ
     found: list[list[Source]] = [[] for _ in results]
     for traced, parts, shares, when, inner in blocks:
         known = {backend.storage_of(tensor): tensor for tensor in traced.graph[1]}
+        owners = _owners(forms, results, parts)
         condition = functools.cache(when)
         index = 0
         for name, form in forms.items():
@@ -379,14 +380,34 @@ def _shared(forms: Forms, results: Sequence[Tensor], before: State, blocks: Sequ
             is_all = len(form) - len(arrays) in (0, 1)  # but for whether a `Maybe` is set
             for place, each in enumerate(arrays if is_all else []):
                 for number, (tensor, is_exact, condition_inside) in enumerate(each):
-                    array = known.get(backend.storage_of(tensor))
-                    if array is None:
-                        continue
+                    storage = backend.storage_of(tensor)
                     taken = condition() if condition_inside is None else inner.get((name, place, number))
-                    is_own = any(array is one and not backend.is_view(one) for one in own)
+                    if (array := known.get(storage)) is not None:
+                        is_own = any(array is one and not backend.is_view(one) for one in own)
+                    elif storage in owners and owners[storage][1] is not results[index + place]:
+                        inside, array = owners[storage]
+                        is_own = False
+                        if is_whole(tensor, inside):
+                            tensor = array
+                        elif backend.is_view(inside) or not is_whole(inside, array):
+                            is_exact = False  # the result lies otherwise in memory than the array in the block
+                    else:
+                        continue
                     found[index + place].append(source_of(tensor, array, taken if is_exact else None, is_own))
-                known.setdefault(backend.storage_of(parts[name].tensors[place]), results[index + place])
             index += len(form)
+    return found
+
+
+def _owners(forms: Forms, results: Sequence[Tensor], parts: dict[str, Part]) -> dict[int, tuple[Tensor, Tensor]]:
+    """Return for each memory in a block an array there and its result: rather the whole memory than a view of it."""
+    found: dict[int, tuple[Tensor, Tensor]] = {}
+    index = 0
+    for name, form in forms.items():
+        for tensor, result in zip(parts[name].tensors if name in parts else (), results[index:], strict=False):
+            known = found.get(backend.storage_of(tensor))
+            if known is None or (backend.is_view(known[0]) and not backend.is_view(tensor)):
+                found[backend.storage_of(tensor)] = tensor, result
+        index += len(form)
     return found
 
 

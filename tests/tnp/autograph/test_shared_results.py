@@ -490,3 +490,35 @@ def test_what_results_may_share_does_not_double_with_each_branch() -> None:
     graph = np.compile(in_a_row, backend="eager", fullgraph=True).graph
     text = str(graph(np.ones(3), np.ones(3), np.asarray(1.0)))
     assert text.count("bitwise_or") <= 12
+
+
+def transposed_in_a_branch(a: Any, c: Any, flag: Any) -> Any:
+    if flag > 0:
+        c = a * 2 - 1
+        a = c.T
+    a[0, 1] = 9
+    return c + 0, a
+
+
+def the_view_is_written(b: Any, c: Any, flag: Any) -> Any:
+    if flag > 0:
+        c = b * 3
+        b = c.T
+    total = b + c
+    c[1] = 5
+    return b + total
+
+
+def shared_by_views_only(b: Any, c: Any, flag: Any) -> Any:
+    if flag > 0:
+        new = b * 3
+        b, c = new.T, new.T
+    c[1] = 5
+    return b + 1, c
+
+
+@pytest.mark.parametrize("flag", [-1.0, 1.0])
+@pytest.mark.parametrize("function", [transposed_in_a_branch, the_view_is_written, shared_by_views_only])
+def test_results_that_are_views_of_each_other(function: Callable[..., Any], flag: float) -> None:
+    """A result lies in order in memory, where the view in the branch did not."""
+    same(function, numpy.arange(4.0).reshape(2, 2), numpy.arange(4.0).reshape(2, 2) + 5, numpy.asarray(flag))
