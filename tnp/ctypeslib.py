@@ -146,5 +146,3 @@ def _pointer(theirs: Any) -> type:
 
     Pointer.__name__ = Pointer.__qualname__ = theirs.__name__
     return Pointer
-
-

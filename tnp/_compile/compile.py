@@ -40,7 +40,7 @@ from tnp._compile.graph import Graph
 from tnp._compile.input_signature import InputSignature
 from tnp._compile.outer_state import OuterState, containers, differences
 from tnp._compile.static_arguments import StaticArguments
-from tnp._core.base import ndarray
+from tnp._core.base import ndarray, strided
 from tnp._core.convert import tensor_of
 from tnp._core.errors import explain
 from tnp._transforms import of_compiled, pytree, traced_numbers
@@ -297,6 +297,9 @@ class _Signatures:
         if entry.executable.misses_rule(inputs):
             self._tell_of_rule(entry.executable.graph.rules[0])
             return self.function(*args, **kwargs)
+        is_read = entry.executable.graph.written and any(type(array) is strided for array in arrays)
+        if is_read and _shares_writes(arrays, inputs, entry.executable.graph.written):
+            return self.function(*args, **kwargs)
         if hit and entry.executable.is_ready(inputs):
             self.hits += 1
             progress.log.debug("tnp.compile: %s: a trace is there", self.name)
@@ -317,7 +320,12 @@ class _Signatures:
         else:
             values = program(list(inputs))
         result = self._result(entry, values, arrays, given, tensors, args, kwargs)
-        if entry.make is not None and not self.eager_check and not progress.log.isEnabledFor(logging.DEBUG):
+        if (
+            entry.make is not None
+            and not is_read
+            and not self.eager_check
+            and not progress.log.isEnabledFor(logging.DEBUG)
+        ):
             matches = entry.executable.matching(inputs)
             if entry.shapes:
                 matches, program = self._counting(entry, matches, program)
@@ -881,6 +889,12 @@ def _write_back(array: Any, given: Tensor, written: Tensor) -> None:
         compiling.assign(given, written)
     if isinstance(array, np.ndarray) and not memory.shares(given, array):
         array[...] = memory.to_numpy(given)
+
+
+def _shares_writes(arrays: Sequence[Any], inputs: Sequence[Tensor], written: Iterable[int]) -> bool:
+    """Whether a view with a negative step, which a graph takes as a copy, shares memory that the graph writes to."""
+    views = [array.ahead for array in arrays if type(array) is strided]
+    return any(memory.same_storage(view, inputs[index]) for view in views for index in written)
 
 
 def _traced_error(error: Exception) -> Exception:

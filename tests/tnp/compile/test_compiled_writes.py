@@ -215,3 +215,23 @@ def test_classes_of_arguments_stay(backend: str) -> None:
                 assert getattr(found, "factor", 1) == getattr(expected, "factor", 1)
                 assert_array_equal(numpy.asarray(expected), numpy.asarray(found))
     assert traced.cache_info().traces == 3
+
+
+@pytest.mark.parametrize("view", [lambda x: x[::-1], lambda x: x[::-1][:2], lambda x: x.T[:, ::-1].T])
+@pytest.mark.parametrize("first", [lambda x: x, lambda x: x[:]])
+def test_a_reversed_view_sees_writes_to_the_array(view: Any, first: Any) -> None:
+    """The compiled function takes a copy of the view."""
+
+    def function(x: Any, y: Any) -> Any:
+        x[0, 1] = 9
+        return y * 2
+
+    run = compiled(function)
+    expected, actual = numpy.arange(6.0).reshape(3, 2), np.arange(6.0).reshape(3, 2)
+    apart = numpy.arange(6.0).reshape(3, 2), np.arange(6.0).reshape(3, 2)
+    for _ in range(3):
+        assert_array_equal(function(first(expected), view(expected)), run(first(actual), view(actual)))
+        assert_array_equal(function(first(expected), view(apart[0])), run(first(actual), view(apart[1])))
+        expected += 1
+        actual += 1
+    assert_array_equal(expected, actual)
