@@ -743,7 +743,7 @@ class _While(torch.autograd.Function):
         differ = [dim is not None for dim in dims]
         with functorch.down_to(None):
             while True:  # until the values that a step gives differ among slices where those that it takes do
-                tested, (apart,) = _of_slices(test, values, differ, size)
+                tested, (apart,) = _of_slices(_Steps(test).run, values, differ, size)
                 stepped, after = _of_slices(_Steps(step).run, values, differ, size)
                 more = [one or apart or other for one, other in zip(differ, after, strict=False)] + differ[carried:]
                 if more == differ:

@@ -11,6 +11,7 @@ import tnp as np
 from conformance.fuzz.compositions import Composition, drawn
 
 FOUND = [
+    ("halves", "jvp", "compile", "jacobian", "fori_loop to a traced bound"),
     ("smooth", "linearize", "hessian"),
     ("smooth", "linearize", "tape"),
     ("smooth", "vjp", "tape"),
