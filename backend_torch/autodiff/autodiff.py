@@ -186,9 +186,10 @@ def _handle(tensor: Tensor) -> Tensor:
             (handle,) = transform_levels.require_gradients([tensor], level)
             return handle
     elif not tensor.requires_grad:
-        handle = tensor.detach().requires_grad_()
-        if trace_state.is_tracing():
-            traces.mark_recording(handle)
+        if not trace_state.is_tracing():
+            return tensor.detach().requires_grad_()
+        handle = _unsafe_view(tensor, tensor.shape).requires_grad_()  # detach() would cut off derivatives of the graph
+        traces.mark_recording(handle)
         return handle
     return _unsafe_view(tensor, tensor.shape)
 

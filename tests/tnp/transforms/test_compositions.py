@@ -12,6 +12,7 @@ from conformance.fuzz.compositions import Composition, drawn
 
 FOUND = [
     ("halves", "jvp", "compile", "jacobian", "fori_loop to a traced bound"),
+    ("writes a copy", "compile", "vjp", "long scan", "tape"),
     ("smooth", "linearize", "hessian"),
     ("smooth", "linearize", "tape"),
     ("smooth", "vjp", "tape"),
