@@ -296,6 +296,7 @@ class _Block(NamedTuple):
 
 
 def _branch(condition: Tensor, body: Block, orelse: Block, variables: _Variables) -> None:
+    follow_writes()  # here: in one of the blocks it would be done once, and may be traced again
     line = trace_state.user_line()
     before = variables.get()
     traced = [_one_branch(body, variables, before)]

@@ -480,8 +480,23 @@ def until_it_breaks(a: Any, b: Any, flag: Any) -> Any:
     return a + b
 
 
+def read_in_a_branch(a: Any, b: Any, flag: Any) -> Any:
+    """An array is read in a branch after a write to one that it may be; the branch is traced more than once."""
+    for _ in range(2):
+        if flag > 1:
+            if flag > 0:
+                a = a * 3
+                continue
+        else:
+            a += 3
+        if b[0] < a[0]:
+            b = a
+            a[1] = 4
+    return a, b * 1
+
+
 @pytest.mark.parametrize("flag", [-1.0, 0.4, 8.0])
-@pytest.mark.parametrize("function", [in_a_row, until_it_breaks])
+@pytest.mark.parametrize("function", [in_a_row, until_it_breaks, read_in_a_branch])
 def test_branches_in_a_row_inside_a_branch(function: Callable[..., Any], flag: float) -> None:
     same(function, numpy.array([0.3, 0.6, 0.9]), numpy.array([0.5, 0.2, 0.7]), numpy.asarray(flag))
 
