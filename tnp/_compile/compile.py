@@ -299,6 +299,10 @@ class _Signatures:
             return self.function(*args, **kwargs)
         is_read = entry.executable.graph.written and any(type(array) is strided for array in arrays)
         if is_read and _shares_writes(arrays, inputs, entry.executable.graph.written):
+            trace_state.warn(
+                f"tnp.compile: {self.name} runs uncompiled: it writes to an array of which another argument is a view "
+                "with a negative step, which compiled code takes as a copy. Pass the array alone, or a copy of the view"
+            )
             return self.function(*args, **kwargs)
         if hit and entry.executable.is_ready(inputs):
             self.hits += 1

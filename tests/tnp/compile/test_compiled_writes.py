@@ -230,7 +230,9 @@ def test_a_reversed_view_sees_writes_to_the_array(view: Any, first: Any) -> None
     expected, actual = numpy.arange(6.0).reshape(3, 2), np.arange(6.0).reshape(3, 2)
     apart = numpy.arange(6.0).reshape(3, 2), np.arange(6.0).reshape(3, 2)
     for _ in range(3):
-        assert_array_equal(function(first(expected), view(expected)), run(first(actual), view(actual)))
+        with pytest.warns(RuntimeWarning, match="runs uncompiled: it writes to an array of which another argument"):
+            found = run(first(actual), view(actual))
+        assert_array_equal(function(first(expected), view(expected)), found)
         assert_array_equal(function(first(expected), view(apart[0])), run(first(actual), view(apart[1])))
         expected += 1
         actual += 1
