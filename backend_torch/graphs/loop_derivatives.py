@@ -136,6 +136,20 @@ class _Loop:
             del left[:count]
         return parts
 
+    def primal(
+        self, values: Sequence[Tensor], followed: Sequence[int], results: Sequence[int]
+    ) -> Callable[..., tuple[Tensor, ...]]:
+        """Return some results of a step as a function of the values that a derivative follows."""
+
+        def run(*some: Tensor) -> tuple[Tensor, ...]:
+            filled = list(values)
+            for index, each in zip(followed, some, strict=True):
+                filled[index] = each
+            found = _Steps(self.step).run(*filled)
+            return tuple([found[index] for index in results])
+
+        return run
+
     def slices(self, tensors: Sequence[Tensor]) -> Tensors:
         """What the first step gets of the loop's inputs."""
         count, along, *_ = self.counts
@@ -281,13 +295,7 @@ class _Scan(torch.autograd.Function):
                 tensors, len(carried), len(summed), len(rows), len(given)
             )
 
-            def primal(*some: Tensor) -> tuple[Tensor, ...]:
-                filled = list(values)
-                for index, each in zip(needed, some, strict=True):
-                    filled[index] = each
-                results = _Steps(loop.step).run(*filled)
-                return tuple([results[index] for index in [*carried, *rows]])
-
+            primal = loop.primal(values, needed, [*carried, *rows])
             pullback: Any = torch.func.vjp(primal, *[values[index] for index in needed])[1]
             found = dict(zip(needed, pullback((*along_carry, *along_rows)), strict=True))
             more = [total + found[index] for total, index in zip(totals, summed, strict=True)]
@@ -322,13 +330,7 @@ class _Scan(torch.autograd.Function):
             values += fixed
             followed = [*carried, *sliced, *beside]
 
-            def primal(*some: Tensor) -> tuple[Tensor, ...]:
-                filled = list(values)
-                for index, each in zip(followed, some, strict=True):
-                    filled[index] = each
-                results = _Steps(loop.step).run(*filled)
-                return tuple([results[index] for index in [*carried, *rows]])
-
+            primal = loop.primal(values, followed, [*carried, *rows])
             chosen = tuple([values[index] for index in followed])
             return list(torch.func.jvp(primal, chosen, (*of_carry, *of_xs, *of_around))[1])
 
