@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 
 from backend_torch.autodiff import autodiff, handlers, replayed_draws, transform_levels
 from backend_torch.autodiff.function_kinds import COPIES, FACTORY, QUESTION, WRITE, kinds
-from backend_torch.autodiff.outside import memory_of
+from backend_torch.autodiff.outside import Escaped, memory_of
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import functorch, messages
@@ -74,8 +74,6 @@ class _Buffers(TorchFunctionMode):
         kind = kinds[func]
         if kind == QUESTION:
             return func(*args, **kwargs) if kwargs else func(*args)
-        if _Attempt.leaks:
-            _refuse_escaped(args)
         result = self._result(kind, func, args, kwargs)
         self.attempt.note_born(result if type(result) in (tuple, list) else (result,), self.level)
         return result
@@ -159,15 +157,6 @@ def _is_batched(tensor: Tensor, level: int) -> bool:
     return False
 
 
-def _refuse_escaped(args: Sequence[Any]) -> None:
-    """Raise if an array is used that was kept from a batch that is over: torch would take it for one of this batch."""
-    for each in args:
-        if isinstance(each, (tuple, list)):
-            _refuse_escaped(each)
-        elif isinstance(each, Tensor) and "has_escaped" in each.__dict__:
-            raise trace_state.escaped_error()
-
-
 def _memory(tensor: Tensor) -> int:
     return storage_of(unwrapped(tensor))
 
@@ -184,8 +173,6 @@ class _Attempt:
     born : list of references
         The batched tensors.
     """
-
-    leaks = False  # whether a batched tensor was ever kept beyond its batch
 
     def __init__(self, function: Function, tensors: Sequence[Tensor], everything: bool) -> None:
         self.function = function
@@ -215,12 +202,11 @@ class _Attempt:
         self.born += [weakref.ref(each) for each in results if isinstance(each, Tensor) and _is_batched(each, level)]
 
     def end(self) -> None:
-        """Mark the batched tensors that the function kept somewhere: nothing may use them any more."""
+        """See that nothing uses the batched tensors any more that the function kept somewhere."""
         for reference in self.born:
             tensor = reference()
             if tensor is not None:
-                tensor.has_escaped = True  # type: ignore[attr-defined]
-                _Attempt.leaks = True
+                tensor.__class__ = Escaped
         self.born.clear()
 
     def keep_before_write(self, target: Tensor) -> None:

@@ -47,6 +47,19 @@ class _Place:
         self.is_written = False
 
 
+class Escaped(torch.Tensor):
+    """A batched tensor that was kept from a batch that is over: torch would take it for one of the next.
+
+    What a tensor becomes by its ``__class__``; all that is left is to be asked for its properties.
+    """
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        if kinds[func] == QUESTION:
+            return super().__torch_function__(func, types, args, kwargs or {})
+        raise trace_state.escaped_error()
+
+
 class Outside(TorchFunctionMode):
     """Gives a function that is differentiated at the innermost level stand-ins for memory from outside.
 
@@ -79,7 +92,7 @@ class Outside(TorchFunctionMode):
         kind = kinds[func]
         if getattr(func, "__name__", "") in _WHERE:
             return func(unwrapped(self.seen(args[0])), *args[1:])
-        if kind == QUESTION or func is torch.autograd.grad:
+        if kind == QUESTION or func is torch.autograd.grad or Escaped in types:
             return func(*args, **kwargs)
         if (functorch.current_level() or 0) < self._level:  # a branch or a loop's body is traced, below the transform
             places = [self._places.get(memory_of(tensor)) for tensor in _tensors((args, kwargs))]

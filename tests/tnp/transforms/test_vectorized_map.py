@@ -769,6 +769,27 @@ def test_an_array_that_was_kept_is_not_an_element_of_the_next_batch(chunk_size: 
 
 
 @pytest.mark.parametrize(
+    "use",
+    [
+        lambda kept, x: np.jacobian(lambda x: x * kept, mode="forward")(x),
+        lambda kept, x: np.jacobian(lambda x: x * kept, mode="reverse")(x),
+        lambda kept, x: np.hessian(lambda x: (x**2 * kept).sum())(x),
+        lambda kept, x: np.linearize(lambda x: x * kept, x)[1](x),
+        lambda kept, x: np.linearize(lambda x: np.linearize(np.jacobian(lambda x: x**2 * kept), x)[1](x), x)[1](x),
+        lambda kept, x: np.map_fn(lambda x: x * kept, np.stack([x, x])),
+        lambda kept, x: x * kept,
+    ],
+)
+def test_an_array_that_was_kept_is_of_no_use_to_a_derivative(use: Callable[[Any, Any], Any]) -> None:
+    """Jacobians took its elements for those of their rows."""
+    kept: list[Any] = []
+    np.vectorized_map(lambda row: kept.append(row * 2) or row, rows())
+    assert kept[0].shape == rows()[0].shape
+    with pytest.raises(np.TracedValueError, match="stood for one element"):
+        use(kept[0], rows()[0])
+
+
+@pytest.mark.parametrize(
     "view",
     [
         lambda x: np.rot90(x[::-1].T),
