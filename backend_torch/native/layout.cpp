@@ -148,8 +148,24 @@ void choose_class(PyObject* self) {
   Py_DECREF(before);
 }
 
+// Whether NumPy counts the bytes of a tensor, in which it leaves lengths of zero out. Else false, with its ValueError set:
+// torch makes empty tensors and views of any lengths. Tensors that Python implements are not asked.
+bool has_bytes(const at::Tensor& tensor) {
+  auto* impl = tensor.unsafeGetTensorImpl();
+  if (impl->is_python_dispatch() || impl->has_symbolic_sizes_strides()) return true;
+  if (static_cast<uint64_t>(impl->numel() - 1) < (uint64_t{1} << 58)) return true;  // elements of 16 bytes at most
+  int64_t bytes = static_cast<int64_t>(impl->itemsize());
+  for (int64_t length : impl->sizes()) {
+    if (length == 0 || !__builtin_mul_overflow(bytes, length, &bytes)) continue;
+    PyErr_SetString(PyExc_ValueError, "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.");
+    return false;
+  }
+  return true;
+}
+
 int set_tensor(PyObject* self, PyObject* value, void*) {
   Held* it = held(self);
+  if (value != nullptr && THPVariable_CheckExact(value) && !has_bytes(THPVariable_Unpack(value))) return -1;
   if (value == nullptr && it->tensor == nullptr && it->impl == nullptr && !it->has_value) {
     PyErr_SetString(PyExc_AttributeError, "tensor");
     return -1;
@@ -239,6 +255,7 @@ bool install_scalar_classes(PyObject* numpys) {
 }
 
 PyObject* wrap_array(at::Tensor&& tensor) {
+  if (!has_bytes(tensor)) return nullptr;
   Held* it = allocate(classes.array, arrays);
   if (it == nullptr) return nullptr;
   it->impl = tensor.unsafeReleaseTensorImpl();

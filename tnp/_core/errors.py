@@ -108,8 +108,11 @@ def int_of(number: Any) -> int:
 
 
 def check_size(shape: tuple[int, ...], itemsize: int) -> None:
-    """Raise ValueError for a view with more bytes than NumPy counts; torch would make it, as it needs no memory."""
-    if math.prod(shape) * itemsize > _MAX:
+    """Raise ValueError for a view with more bytes than NumPy counts; torch would make it, as it needs no memory.
+
+    NumPy leaves lengths of zero out of the product.
+    """
+    if math.prod(filter(None, shape)) * itemsize > _MAX:
         raise too_big(shape)
 
 

@@ -18,7 +18,6 @@ from tnp._core.convert import check_like, tensor_of
 from tnp._core.indexing import BOOL, INT64
 from tnp._creation.filled import empty
 from tnp._creation.ranges import arange
-from tnp._manipulation.shape import as_shape
 
 
 def ix_(*args: Any) -> tuple[ndarray, ...]:
@@ -108,10 +107,9 @@ def indices(
             [0, 1]]])
     """
     shape = tuple(dimensions)
-    if not sparse and any(length < 0 for length in as_shape(shape)):
-        raise ValueError("negative dimensions are not allowed")
+    grid = None if sparse else empty((len(shape), *shape), dtype, device=device)  # whose errors come first
     ranges = _open([arange(length, dtype=dtype, device=device) for length in shape])
-    return ranges if sparse else _dense(ranges, dtype, device)
+    return ranges if grid is None else _filled(grid, ranges)
 
 
 def _open(ranges: list[Any]) -> tuple[ndarray, ...]:
@@ -120,10 +118,8 @@ def _open(ranges: list[Any]) -> tuple[ndarray, ...]:
     return tuple([line[(*new[axis], slice(None), *new[-1 - axis])] for axis, line in enumerate(ranges)])
 
 
-def _dense(ranges: tuple[ndarray, ...], dtype: Any, device: Any = None) -> ndarray:
-    """An open mesh filled and stacked."""
-    shape = tuple([line.shape[axis] for axis, line in enumerate(ranges)])
-    grid = empty((len(ranges), *shape), dtype, device=device)
+def _filled(grid: ndarray, ranges: tuple[ndarray, ...]) -> ndarray:
+    """Write the ranges of an open mesh into the parts of a dense one."""
     for axis, values in enumerate(ranges):
         grid[axis] = values
     return grid
@@ -159,11 +155,10 @@ class nd_grid:
         if not isinstance(key, tuple) or not all(isinstance(item, slice) for item in key):
             raise TypeError(f"a grid is made of slices, not of {key!r}: write mgrid[0:5, 0:1:10j]")
         grid = [_points(item) for item in key]
-        if not self.sparse and any(size < 0 for size, _, _, _ in grid):
-            raise ValueError("negative dimensions are not allowed")
         dtype = np.result_type(0, *[number for _, _, _, numbers in grid for number in numbers])
+        made = None if self.sparse else empty((len(grid), *[size for size, _, _, _ in grid]), dtype)
         ranges = _open([arange(size, dtype=dtype) * step + start for size, start, step, _ in grid])
-        return ranges if self.sparse else _dense(ranges, dtype)  # type: ignore[return-value]  # ogrid's is a tuple
+        return ranges if made is None else _filled(made, ranges)  # type: ignore[return-value]  # ogrid's is a tuple
 
 
 if TYPE_CHECKING:

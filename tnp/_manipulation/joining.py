@@ -547,6 +547,8 @@ def tile(A: Any, reps: Any) -> ndarray:
             return wrap_array(memory.copied(tensor[(None,) * (len(counts) - tensor.dim())]))
         return wrap_array(kernels.tile(tensor, (1,) * (tensor.dim() - len(counts)) + counts))
     except RuntimeError as error:
+        if not tensor.numel():
+            np.tile(np.empty(tuple(tensor.shape)), counts)  # NumPy only multiplies the lengths, and raises for them
         raise explain(error) from None
 
 

@@ -21,7 +21,7 @@ from backend_torch.tensors.trace_state import TracedValueError
 from backend_torch.torch_private import messages
 from tnp._core.base import indirect, ndarray, strided, wrap_array
 from tnp._core.convert import as_order, asarray, tensor_of
-from tnp._core.errors import copy_mode, long_of, normalize_axes, reduced_axes, shapes_text
+from tnp._core.errors import copy_mode, long_of, normalize_axes, reduced_axes, shapes_text, too_big
 from tnp._core.function_overrides import REFUSALS
 from tnp._core.host_fallback import refused_here
 from tnp._core.readonly_views import view_like, view_of
@@ -225,9 +225,11 @@ def _reshape_error(error: RuntimeError, tensor: Tensor, lengths: Shape) -> Excep
     if len(lengths) - len(known) > 1:
         return ValueError("can only specify one unknown dimension")
     if len(known) == len(lengths):
-        if count != product:
+        if count != product or math.prod(itertools.takewhile(bool, lengths)) > np.iinfo(np.intp).max:
             return ValueError(f"cannot reshape array of size {count} into shape {shapes_text([lengths])}")
-    elif not product or count % product:
+        if messages.says(error, messages.TOO_BIG):
+            return too_big(lengths)
+    elif not product or count % product or product > np.iinfo(np.intp).max:
         return ValueError(f"cannot reshape array of size {count} into shape {_text(lengths)}")
     if messages.says(error, messages.NO_VIEW):
         return ValueError("Unable to avoid creating a copy while reshaping.")
@@ -310,7 +312,7 @@ def resize(a: Any, new_shape: Any) -> ndarray:
     try:
         return wrap_array(kernels.resize(tensor, lengths, size))
     except ValueError as error:
-        if not tensor.numel():
+        if not size or not tensor.numel():
             raise
         long_of(-(-size // tensor.numel()))  # NumPy puts this many copies into a tuple before it counts elements
         raise MemoryError(str(error)) from None

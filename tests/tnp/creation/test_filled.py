@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -52,6 +54,32 @@ def test_dtype_that_no_tensor_has(name, dtype):
 @pytest.mark.parametrize("name", ["zeros", "ones", "empty"])
 def test_shape_that_is_none(name, shape):
     compare(lambda xp: getattr(xp, name)(shape), raises=(TypeError, ValueError))
+
+
+EMPTY_AND_TOO_BIG = """
+np.zeros((0, 2**40, 2**40)); np.ones((2**40, 0, 2**40)); np.empty((2**60, 0)); np.full((0, 2**60), 3)
+np.zeros((0, 2**70)); np.full((0, 2**60), [3]); np.zeros((0, 2**59), complex); np.zeros((0, 2**63), "int8")
+np.zeros_like(f, shape=(0, 2**40, 2**40)); np.full_like(f, 2, shape=(0, 2**60)); np.ones_like(b, dtype=float)
+b.astype(float); np.asarray(b, dtype=float); b + 1.5; np.sqrt(b); b.sum(0); b.sum(0, keepdims=True); b.cumsum(0)
+f.reshape(0, 2**40, 2**40); f.reshape(2**40, 2**40, -1); f.reshape((2**40, 2**40, 0), order="F")
+np.resize(f, (0, 2**60)); f.reshape((0, 2**40, 2**40), order="F")
+np.resize([1.0], (0, 2**40, 2**40)); f.__setattr__("shape", (0, 2**60)); np.broadcast_to(1.0, (0, 2**60))
+np.broadcast_arrays(c, c.swapaxes(1, 2)); c * c.swapaxes(1, 2); np.where(c > 0, c.swapaxes(1, 2), 1.0)
+np.tile(c, (1, 1, 2**40)); np.tile(c, (2**40, 1, 1, 2)); np.repeat(c, 2**40, axis=2); np.multiply.outer(c, c)
+np.kron(c, c); np.concatenate([np.zeros((0, 2**59))] * 2, axis=1); np.indices((0, 2**40, 2**40))
+np.stack([np.zeros((0, 2**59))] * 2); np.block([np.zeros((0, 2**59))] * 2); np.tensordot(c, c, 0); c @ c.swapaxes(1, 2)
+np.einsum("ijk,lmn->ijklmn", c, c); np.pad(c, ((0, 0), (0, 0), (0, 2**40))); np.fft.fft(np.zeros((0, 2**59)))
+np.vander(f, 2**60); np.choose(c.astype(int), [c.swapaxes(1, 2)]); np.interp(np.zeros((0, 2**59)), [0, 1], [0, 1j])
+"""
+
+
+@pytest.mark.parametrize("code", re.split(r"[;\n]\s*", EMPTY_AND_TOO_BIG.strip()))
+def test_lengths_beside_zero_that_no_memory_holds(code):
+    def call(np):
+        b, c, f = np.zeros((0, 2**62), "int8"), np.zeros((0, 2**40, 1)), np.zeros(0)
+        return eval(code, {"np": np, "b": b, "c": c, "f": f})
+
+    compare(call, raises=(ValueError, TypeError))
 
 
 def test_shape_is_not_none():
