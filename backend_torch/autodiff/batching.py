@@ -236,6 +236,7 @@ def vmap(
     *,
     chunk_size: int | None = None,
     randomness: str = "different",
+    begin: Callable[[], Any] = lambda: None,
 ) -> list[Tensor]:
     """Apply ``function`` to all slices of ``tensors`` along ``dims`` at once.
 
@@ -249,6 +250,8 @@ def vmap(
     chunk_size : int, optional
         Number of slices at once.
     randomness : {'different', 'same', 'error'}
+    begin : callable
+        Is called before each attempt.
 
     Returns
     -------
@@ -266,6 +269,7 @@ def vmap(
 
     refusal: Refusal | None = None
     for everything in (False, True):
+        begin()
         attempt = _Attempt(function, tensors, everything)
         around, trace_state.state.batch = trace_state.state.batch, attempt
         trace_state.state.batches += 1

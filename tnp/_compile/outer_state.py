@@ -29,7 +29,7 @@ from tnp._autograph.conversion import installed
 from tnp._autograph.places import MISSING, Place
 from tnp._core.base import SCALARS, indirect, strided
 from tnp._core.readonly_views import set_writeable
-from tnp._transforms import pytree
+from tnp._transforms import pytree, reruns
 from tnp._transforms.registered_pytrees import registered
 from tnp._transforms.traced_numbers import Number
 
@@ -400,7 +400,7 @@ class OuterState:
     """
 
     def __init__(self, function: Any, arguments: Any, lists: bool = True, texts: Iterable[str] = ()) -> None:
-        statics = _statics(arguments)
+        statics = self._roots(arguments)
         self._arguments: list[int] = []  # identifiers, of no use after the trace
         found = _Search(function, statics, set(texts))
         self.places = list(found.places.values())
@@ -413,6 +413,12 @@ class OuterState:
         self.pinned: dict[int, Any] = {}
         self.outside = found.seen
         self.note()
+
+    @staticmethod
+    def _roots(arguments: Any) -> list[Any]:
+        """Return the arguments' values that are neither arrays nor numbers that may be traced, in order."""
+        leaves = [leaf for _, leaf in pytree.named(arguments, "")]
+        return [leaf for leaf in leaves if type(leaf) not in (float, complex) and not pytree.is_array(leaf)]
 
     def note(self) -> None:
         """Note the current values as those that the trace has read."""
@@ -489,7 +495,7 @@ class OuterState:
         """Whether the places hold what they held, but for the values of arrays; those of objects among the arguments
         if these are the same, not only equal."""
         if self._given:
-            statics = _statics(arguments)
+            statics = self._roots(arguments)
             if any(statics[index] is not each or type(each) is not kind for index, each, kind in self._given):
                 return False
         structure, arrays, found = self._read([place.get() for place in self.places])
@@ -606,10 +612,29 @@ class OuterState:
                 yield from pytree.described(value, str(place))
 
 
-def _statics(arguments: Any) -> list[Any]:
-    """Return the arguments' values that are neither arrays nor numbers that may be traced, in order."""
-    leaves = [leaf for _, leaf in pytree.named(arguments, "")]
-    return [leaf for leaf in leaves if type(leaf) not in (float, complex) and not pytree.is_array(leaf)]
+class Before(OuterState):
+    """The state that a function can reach before it runs, to be put back before it runs again."""
+
+    @staticmethod
+    def _roots(arguments: Any) -> list[Any]:
+        return list(arguments)
+
+    def _keep(self) -> None:
+        self.values = [place.get() for place in self.places]
+
+    def has_changed(self) -> bool:
+        """Whether anything was assigned, or a container has changed."""
+        return bool(self.changes()) or any(self.unrepeated())
+
+    def put_back(self) -> None:
+        """Undo the assignments since, and the changes of containers."""
+        changes = self.changes()
+        self.restore()
+        for place, before, _ in changes:
+            place.put(before)
+
+
+reruns.state_before = Before
 
 
 def repeats(identifiers: Iterable[int]) -> list[tuple[int, int]]:

@@ -15,6 +15,7 @@ from tnp._core.base import like, wrap
 from tnp._core.convert import tensor_of
 from tnp._transforms import pytree
 from tnp._transforms.gradients import as_array, vjp
+from tnp._transforms.reruns import Runs
 
 Tensor = Any
 Tree = TypeVar("Tree")
@@ -81,15 +82,17 @@ def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         tensors: list[Any] = []
         result: Any = None
+        runs = Runs(fn, args)
 
         def run() -> tuple[Tensor, ...]:
             nonlocal result
             tensors.clear()
-            result = pytree.mapped(as_array, fn(*args, **kwargs), pytree.becomes_array)
+            result = pytree.mapped(as_array, runs.run(*args, **kwargs), pytree.becomes_array)
             pytree.flatten(result, tensors)
             return tuple([tensor_of(array) for array in tensors])
 
         remaining = iter(autodiff.checkpoint(run))
+        runs.end()
         return pytree.mapped(lambda array: like(array, next(remaining)), result)
 
     return wrapped

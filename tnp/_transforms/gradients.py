@@ -18,6 +18,7 @@ from tnp._core.base import like, ndarray, wrap_array
 from tnp._core.convert import asarray, tensor_of
 from tnp._transforms import pytree
 from tnp._transforms.of_compiled import alike, compiled_too
+from tnp._transforms.reruns import Runs
 
 Tensor = Any
 _DIFFERENTIABLE = ("float", "bfloat", "complex")
@@ -55,7 +56,7 @@ class _Call:
     """
 
     def __init__(self, name: str, fn: Any, args: Any, kwargs: Any, argnums: Any, has_aux: bool) -> None:
-        self.name, self.fn, self.kwargs, self.has_aux = name, fn, kwargs, has_aux
+        self.name, self.kwargs, self.has_aux = name, kwargs, has_aux
         self.single = not isinstance(argnums, (tuple, list))
         self.numbers: list[int] = []
         for number in argnums if isinstance(argnums, (tuple, list)) else [argnums]:
@@ -75,6 +76,7 @@ class _Call:
         self.tensors = [tensor_in(array) for array in self.arrays]
         if not autodiff.are_differentiable(self.tensors):
             self._refuse()
+        self.runs = Runs(fn, args)
         self.outputs: list[Any] = []
         self.result: Any = None
         self.aux: Any = None
@@ -98,7 +100,7 @@ class _Call:
             args[number] = arg
         trace_state.state.differentiating.append(self.name)
         try:
-            result = self.fn(*args, **self.kwargs)
+            result = self.runs.run(*args, **self.kwargs)
         finally:
             trace_state.state.differentiating.pop()
         aux = None
@@ -127,7 +129,8 @@ class _Call:
         return results
 
     def returned(self, tensors: Sequence[Tensor]) -> tuple[Any, Any]:
-        """Return the function's result and aux, with tensors that have left the transform."""
+        """Return the function's result and aux, with tensors that have left the transform, which is over."""
+        self.runs.end()
         remaining = iter(tensors)
         result = pytree.mapped(lambda array: _as(array, next(remaining)), self.result)
         return result, pytree.mapped(lambda array: _as(array, next(remaining)), self.aux)
@@ -209,8 +212,9 @@ def value_and_grad(
     -----
     ``fn`` may overwrite arrays that it made. A differentiated argument that it writes to is copied before. If ``fn``
     overwrites values that the gradient needs, it runs once more, and the old values are kept. If it writes to arrays
-    from outside, it runs once more with copies of these, which are written back at the end. The gradient of a complex
-    argument is torch's: the conjugate of the derivative.
+    from outside, it runs once more with copies of these, which are written back at the end. Before ``fn`` runs once
+    more, what it assigned outside of itself is undone: attributes, items, globals. Its prints appear again. The
+    gradient of a complex argument is torch's: the conjugate of the derivative.
 
     See also ``jax.value_and_grad`` and ``torch.func.grad_and_value``.
 
@@ -333,7 +337,9 @@ def jacobian(
 
     Notes
     -----
-    With 'auto' forward mode calls ``fn`` once more. See also ``torch.func.jacrev`` and ``jacfwd``.
+    With 'auto' forward mode calls ``fn`` once more, see `value_and_grad`.
+
+    See also ``torch.func.jacrev`` and ``jacfwd``.
 
     Examples
     --------

@@ -25,6 +25,7 @@ from tnp._manipulation.joining import stack
 from tnp._transforms import pytree
 from tnp._transforms.collectives import named_axis
 from tnp._transforms.of_compiled import alike
+from tnp._transforms.reruns import Runs
 
 Tensor = Any
 _UNROLLED = 8  # a traced loop over so few elements is unrolled, so that the operations of all are fused
@@ -99,9 +100,9 @@ def _with_axes(result: Any, out_axes: Any) -> Any:
 
 
 def _at_once(
-    fn: Callable[[Any], Any], elements: _Elements, chunk_size: int | None, randomness: str, axis_name: str | None
+    runs: Runs, elements: _Elements, chunk_size: int | None, randomness: str, axis_name: str | None
 ) -> Any:
-    """Compute all elements in one call of ``fn``, or in one call for each chunk."""
+    """Compute all elements in one call of the function, or in one call for each chunk."""
     build: Any = None
     tensors, dims = elements.tensors, elements.dims
     if axis_name is not None:
@@ -111,13 +112,13 @@ def _at_once(
         nonlocal build
         named = contextlib.nullcontext() if axis_name is None else named_axis(axis_name, slices[-1], elements.length)
         with named:
-            result = _as_arrays(fn(elements.build(iter(slices), ())))
+            result = _as_arrays(runs.fn(elements.build(iter(slices), ())))
         leaves: list[Any] = []
         pytree.flatten(result, leaves)
         build = pytree.builder(result, lambda _: lambda values, _: wrap_array(next(values)))
         return [leaf.tensor if isinstance(leaf, ndarray) else tensor_of(leaf) for leaf in leaves]
 
-    results = batching.vmap(run, tensors, dims, chunk_size=chunk_size, randomness=randomness)
+    results = batching.vmap(run, tensors, dims, chunk_size=chunk_size, randomness=randomness, begin=runs.begin)
     return build(iter(results), ())
 
 
@@ -246,7 +247,7 @@ def vectorized_map(
     computations, written back by the same mask (``x[x > 0] *= 2``) and reduced (``x[x > 0].mean()``). ``fn`` may write
     to arrays that it made. Its writes to an element show in ``elems``, as in a loop. A write to an array from outside,
     which all elements share, causes a loop; so does an error that ``fn`` catches, as only one element may raise it.
-    Before such a loop ``fn`` has run in part: its prints appear again, its writes to arrays do not.
+    Before such a loop ``fn`` has run in part: its prints appear again, its writes and assignments do not.
     What else ``fn`` does outside of itself happens once for all elements, as with ``jax.vmap``: a list or a set gets
     one item (an array that has no values later), a counter counts one call, and ``random.random()`` and the time are
     the same for all. Return what each element has to add.
@@ -276,15 +277,17 @@ def vectorized_map(
 
         @functools.wraps(fn)  # whose signature says which arguments are static
         def all_at_once(elems: Any) -> Any:
-            return _with_axes(_at_once(fn, _Elements(elems, in_axes), chunk_size, randomness, axis_name), out_axes)
+            elements = _Elements(elems, in_axes)
+            return _with_axes(_at_once(Runs(fn, (elems,)), elements, chunk_size, randomness, axis_name), out_axes)
 
         at_once = by.kept(("vectorized_map", options), all_at_once)
         with contextlib.suppress(batching.Refusal):  # a loop runs the compiled function
             return at_once(elems)
     elements = _Elements(elems, in_axes)
     _check_takes_one(fn, elems)
+    runs = Runs(fn, (elems,))
     try:
-        return _with_axes(_at_once(fn, elements, chunk_size, randomness, axis_name), out_axes)
+        result = _at_once(runs, elements, chunk_size, randomness, axis_name)
     except batching.Refusal as refusal:
         error = refusal.error
         asks = messages.says(error, messages.VALUE_OF_BATCH)
@@ -292,7 +295,11 @@ def vectorized_map(
         problem = f"{refusal.line}: {refusal.operation} can't be done for all elements at once ({reason})"
         if not fallback or axis_name is not None:
             raise RuntimeError(problem) from error
+    else:
+        runs.end()
+        return _with_axes(result, out_axes)
     warn(f"vectorized_map calls the function once for each element. {problem}", RuntimeWarning)
+    runs.begin()
     return _with_axes(_one_by_one(fn, elements), out_axes)
 
 
