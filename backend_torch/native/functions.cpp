@@ -276,6 +276,8 @@ PyObject* linspace(PyObject*, PyObject* const* args, Py_ssize_t count) {
     for (int i = 0; i < 2; i++) {
       if (!PyFloat_CheckExact(args[i]) && !PyLong_CheckExact(args[i])) return nullptr;
       if (!store_number(args[i], F64, reinterpret_cast<char*>(&ends[i]), false)) return nullptr;
+      bool fits = -9.2e18 < ends[i] && ends[i] < 1.8e19;
+      if (!fits && PyLong_CheckExact(args[i])) return nullptr;  // NumPy makes an object of such an integer
     }
     int overflow;
     int64_t length = PyLong_AsLongLongAndOverflow(args[2], &overflow);
@@ -530,7 +532,7 @@ PyObject* array(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     if ((count != 2 && count != 9) || !is_quiet()) return nullptr;
     if (count == 9 && !(args[2] == Py_True && is_letter(args[3], 'K') && is_zero(args[5]) && is_zero(args[6]))) return nullptr;
-    if (count == 9 && !are_none(args, 7, 9)) return nullptr;
+    if (count == 9 && !(PyBool_Check(args[4]) && are_none(args, 7, 9))) return nullptr;
     if (is_array(args[0])) return makes_on_cpu() ? cast(args[0], args[1]) : nullptr;
     if (at::Tensor given; is_numpy(args[0])) {
       if (!makes_on_cpu() || !borrow(args[0], given) || !is_dense(given)) return nullptr;

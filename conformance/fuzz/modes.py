@@ -54,8 +54,8 @@ def compiled(call: Call, name: str, device: str, backend: str, turn: Turn) -> Co
     """Compare the function that ``tnp.compile`` makes with the eager one."""
     if call.leaves_unwritten or call.is_endless or call.callee == "{0}.flat":  # an iterator reads later
         return None
-    turn()
     expected = run_tnp(call, device)
+    turn()
     actual = run_tnp(call, device, lambda function: tnp.compile(function, backend=trials.backend(backend)))
     actual = replace(actual, value=_as_ours(expected.value, actual.value))
     return Compared(compare.disagreement(call, name, _on_host(expected), actual), expected.error is None)
@@ -101,7 +101,6 @@ def vectorised(call: Call, name: str, device: str, batched: str, turn: Turn) -> 
     """``vectorized_map`` over the arrays against a loop; ``batched``: over 'all' of them, or the 'first' alone."""
     if not call.bases or call.leaves_unwritten or call.is_endless:
         return None
-    turn()
     axes = _axes(call, batched)
     loop, mapped = [[_stacked(b, a, device) for b, a in zip(call.bases, axes, strict=True)] for _ in range(2)]
     function = _function(call, tnp)
@@ -112,6 +111,7 @@ def vectorised(call: Call, name: str, device: str, batched: str, turn: Turn) -> 
         expected = Outcome(None, error, loop)
     if expected.error is None and expected.value is None and any(row is not None for row in rows):
         return None  # text and dtypes can't be stacked
+    turn()
     try:
         value = tnp.vectorized_map(lambda elements: function(*elements), tuple(mapped), in_axes=axes)
         actual = Outcome(value, None, mapped)

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -199,6 +200,33 @@ def test_a_crash_is_a_finding_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPat
     assert [(f.index, f.found.kind) for f in total.unexplained] == [(0, "crash")]
     assert "exit status 11" in total.unexplained[0].found.tnp
     assert list(total.known) == ["NumPy itself: the process ends with exit status 12"]
+
+
+def _hangs(settings: Settings, start: int, stop: int, progress: Any, pipe: Any) -> None:
+    progress.value = start  # eager code is at its turn
+    time.sleep(60)
+
+
+def test_a_reference_that_hangs_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "_work", _hangs)
+    monkeypatch.setattr(run, "NUMPY_HANGS_AFTER", 0.0)
+    total = run.Report()
+    for part in run.run_in_processes(Settings(seed=0, under="vmap"), 1, 1):
+        total.add(part)
+    assert not total.unexplained
+    assert total.known == {"NumPy itself: the process hangs": 1}
+
+
+class _Textless:
+    def __repr__(self) -> str:
+        raise MemoryError("no text")
+
+
+def test_a_result_that_can_not_be_compared_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tnp, "count_nonzero", lambda *args, **kwargs: _Textless())
+    report = run.run(Settings(seed=3, patterns=("np.count_nonzero",)), 0, 10)
+    assert report.calls == 10
+    assert {finding.found.kind for finding in report.unexplained} == {"uncomparable"}
 
 
 def _written_behind(x: Any, *args: Any, **kwargs: Any) -> Any:

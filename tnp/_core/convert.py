@@ -548,8 +548,9 @@ def copy(a: Any, order: str = "K", subok: bool = False, *, device: Any = None) -
     >>> x
     array([1, 2])
     """
-    if device is None and order.__class__ is str and order == "K" and (made := heads.array(a, None)) is not None:
-        return made
+    if device is None and order.__class__ is str and order == "K" and subok.__class__ is bool:
+        if (made := heads.array(a, None)) is not None:
+            return made
     device = devices.of_scope() if device is None else device
     return array(a, order=order, subok=subok, copy=True, device=device)
 

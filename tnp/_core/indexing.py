@@ -37,6 +37,7 @@ _ALL: tuple[Any, ...] = (slice(None),)
 _NEW: tuple[Any, ...] = (None,)
 _SCALARS = frozenset({float, int, bool, complex})
 INT64 = to_torch[np.dtype(np.int64)]
+UINT64 = to_torch[np.dtype(np.uint64)]
 BOOL = to_torch[np.dtype(np.bool_)]
 _INTEGERS = frozenset({to_torch[np.dtype(code)] for code in np.typecodes["AllInteger"] if np.dtype(code) in to_torch})
 _TORCH_ERRORS = (IndexError, RuntimeError, ValueError, TypeError)
@@ -364,6 +365,8 @@ def _entry(item: Any, tensor: Tensor) -> Any:
     if dtype.is_floating_point or dtype.is_complex:
         is_number = not array.dim() and (isinstance(item, scalar) or not is_array(item))
         raise IndexError(_INVALID if is_number else _INVALID_DTYPE)
+    if not array.dim() and dtype is UINT64 and memory.is_readable(array):
+        _bounded(array.item())  # the numbers in an array with axes wrap around instead
     return cast(array, INT64)
 
 

@@ -11,13 +11,18 @@ import numpy as np
 
 from backend_torch.graphs import compiling
 from backend_torch.tensors import memory, trace_state
-from tnp._core.base import ndarray, strided
+from tnp._core.base import SCALARS, ndarray, strided
 from tnp._core.convert import asarray
 from tnp._core.interop import check_readable
 
 
 def _addresses(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return two NumPy arrays with the same addresses; None if the arrays are on different devices."""
+    """Return two NumPy arrays with the same addresses; None if the arrays are on different devices.
+
+    A scalar shares no memory, not even with itself: NumPy makes a new array of it.
+    """
+    if type(a) in SCALARS or type(b) in SCALARS:
+        return None
     one, other = [x if isinstance(x, ndarray) else asarray(x) for x in (a, b)]
     if trace_state.is_tracing():
         return compiling.addresses(one.tensor, other.tensor)

@@ -185,6 +185,10 @@ def _samples(num: Any) -> int:
 
 def _inexact(values: tuple[Any, ...]) -> np.dtype:
     """Return the floating or complex dtype that holds these; Python's scalars are weak."""
+    if all(type(value) in WEAK for value in values):
+        for value in values:
+            if type(value) is int and not -(2**63) <= value < 2**64:
+                tensor_of(value)  # DtypeError: beside no array, NumPy makes one of objects of it
     return np.result_type(0.0, *[type(v)(0) if type(v) in WEAK else to_numpy[tensor_of(v).dtype] for v in values])
 
 

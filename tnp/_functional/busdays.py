@@ -14,6 +14,9 @@ from tnp._core.convert import tensor_of
 from tnp._core.host_fallback import computed
 from tnp._indexing.assignment import copyto
 
+_DEFAULTS = ("1111100", None, ())
+_TYPES = {type(value) for value in _DEFAULTS}
+
 
 def busday_count(
     begindates: Any,
@@ -89,10 +92,9 @@ def is_busday(
 
 
 def _calendar(weekmask: Any, holidays: Any, busdaycal: Any) -> dict[str, Any]:
-    """Check the arguments: NumPy takes either a calendar or the parts of one."""
-    if busdaycal is not None:
-        return {"busdaycal": busdaycal}
-    return {"weekmask": weekmask} if holidays is None else {"weekmask": weekmask, "holidays": holidays}
+    """Return what the program gave: NumPy refuses the parts of a calendar beside a calendar, defaults too."""
+    given = {"weekmask": weekmask, "holidays": holidays, "busdaycal": busdaycal}
+    return {name: value for name, value in given.items() if type(value) not in _TYPES or value not in _DEFAULTS}
 
 
 def _delivered(result: Any, out: Any) -> Any:

@@ -90,15 +90,14 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> nd
         array = array.astype(np.float64)
     if array.dtype == bool and axes and array.shape[axes[0]] > edge_order:
         array - array  # NumPy goes axis by axis, and fails at the first, because booleans have no difference
-    if any(array.shape[dim] < edge_order + 1 for dim in axes):
-        raise ValueError(
-            "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are "
-            "required."
-        )
-    slopes = [
-        moveaxis(_derivative(moveaxis(array, dim, -1), step, edge_order, dtype), -1, dim)
-        for dim, step in zip(axes, spacings, strict=True)
-    ]
+    slopes = []
+    for dim, step in zip(axes, spacings, strict=True):
+        if array.shape[dim] < edge_order + 1:
+            raise ValueError(
+                "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are "
+                "required."
+            )
+        slopes.append(moveaxis(_derivative(moveaxis(array, dim, -1), step, edge_order, dtype), -1, dim))
     laid = [wrap_array(memory.in_order_of(slope.tensor, array.tensor)) for slope in slopes]
     return laid[0] if len(axes) == 1 else tuple(laid)
 

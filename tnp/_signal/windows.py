@@ -12,6 +12,7 @@ import numpy as np
 
 from tnp._core.base import ndarray
 from tnp._core.convert import asarray
+from tnp._core.dtypes import tensor_dtype
 from tnp._creation.filled import ones
 from tnp._creation.ranges import arange
 from tnp._indexing.selection import where
@@ -172,8 +173,9 @@ def kaiser(M: Any, beta: Any) -> ndarray:
         if beta.ndim:
             raise ValueError(f"beta is one number, not an array of shape {beta.shape}")
     else:
-        _, given, beta = np.array([0.0, M, beta])  # as NumPy has it
-        abs(beta)  # TypeError for what is no number
+        values = np.array([0.0, M, beta])  # as NumPy has it
+        tensor_dtype(values.dtype)  # DtypeError for what is no number, which NumPy then computes with
+        _, given, beta = values
     length = float(given)
     if length == 1:
         return _short(length)

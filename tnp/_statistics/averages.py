@@ -23,6 +23,7 @@ from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import explain, normalize_axes, normalize_axis, reduced_axes, warn
 from tnp._core.index_arguments import refuse_cast
 from tnp._core.mask_selection import Selection
+from tnp._manipulation.broadcasting import broadcast_to
 from tnp._math.reductions import sum
 from tnp._ufunc import errstate
 from tnp._ufunc.reduction import BOOL, FAILURES, deliver, first_along, kept, mask_of, output_of, reduced_shape
@@ -102,7 +103,7 @@ def mean(
     if type(a) is Selection:
         a, axis, where = a.reduction(np.add, axis, keepdims, where)
     tensor = tensor_of(a)
-    axes = _axes(axis, tensor.dim(), where)
+    axes = _axes(axis, tensor, where)
     target = None if out is None else output_of(out)
     result = _default_dtype(tensor.dtype) if dtype is None else tensor_dtype(dtype)
     if where is True and axes and not kernels.is_integer(result) and not _holds_integers(target):
@@ -137,13 +138,21 @@ def _accumulator(dtype: Any) -> Any:
     return tensor_dtype(np.float32) if dtype is tensor_dtype(np.float16) else dtype
 
 
-def _axes(axis: Any, ndim: int, where: Any) -> tuple[int, ...]:
+def _axes(axis: Any, tensor: Tensor, where: Any) -> tuple[int, ...]:
     """Return the axes to average over: with a mask as for sums, which allow 0 and -1 for a 0-d array."""
-    if where is True and isinstance(axis, bool):
-        normalize_axis(axis, ndim)  # of two errors NumPy raises this one
-    if axis is not None and not isinstance(axis, tuple):
-        operator.index(axis)
-    return reduced_axes(axis, ndim) if ndim or where is not True or isinstance(axis, list) else normalize_axes(axis, 0)
+    ndim = tensor.dim()
+    try:
+        if where is True and isinstance(axis, bool):
+            normalize_axis(axis, ndim)  # of two errors NumPy raises this one
+        if axis is not None and not isinstance(axis, tuple):
+            operator.index(axis)
+        if ndim or where is not True or isinstance(axis, list):
+            return reduced_axes(axis, ndim)
+        return normalize_axes(axis, 0)
+    except (TypeError, ValueError, IndexError):
+        if where is not True:  # NumPy broadcasts the mask before it reads the axis
+            broadcast_to(where, tuple(tensor.shape))
+        raise
 
 
 def _total(tensor: Tensor, axes: Any, keepdims: bool, dtype: Any, mask: Any) -> tuple[Tensor, Any]:
@@ -319,7 +328,7 @@ def _variance(
     if type(a) is Selection:
         a, axis, where = a.reduction(np.add, axis, keepdims, where)
     tensor = tensor_of(a)
-    axes = _axes(axis, tensor.dim(), where)
+    axes = _axes(axis, tensor, where)
     compute = _default_dtype(tensor.dtype) if dtype is None else tensor_dtype(dtype)
     result = kernels.real_dtype(compute) if dtype is None else compute
     mask = None if where is True else mask_of(where, tensor)
@@ -509,7 +518,7 @@ def average(
 
 
 def aligned_weights(weights: Tensor, tensor: Tensor, axes: tuple[int, ...] | None) -> Tensor:
-    """Return the weights, broadcast to the array's shape."""
+    """Return the weights as they broadcast with the array."""
     if weights.shape == tensor.shape:
         return weights
     if axes is None:
@@ -518,4 +527,4 @@ def aligned_weights(weights: Tensor, tensor: Tensor, axes: tuple[int, ...] | Non
         raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
     order = sorted(range(len(axes)), key=axes.__getitem__)
     shape = [n if i in axes else 1 for i, n in enumerate(tensor.shape)]
-    return weights.permute(order).reshape(shape).expand(tensor.shape)
+    return weights.permute(order).reshape(shape)

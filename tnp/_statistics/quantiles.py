@@ -24,7 +24,7 @@ from tnp._core.index_arguments import check_output
 from tnp._statistics.averages import aligned_weights
 from tnp._statistics.nanfunctions import nanmean
 from tnp._ufunc import errstate
-from tnp._ufunc.reduction import deliver, first_along, output_of
+from tnp._ufunc.reduction import BOOL, deliver, first_along, output_of
 
 Tensor = Any
 _NoValue: Any = np._NoValue
@@ -296,6 +296,7 @@ def _quantile(
     axes = normalize_axes(axis, tensor.dim())
     if weights is not None:
         weights = aligned_weights(tensor_of(weights, device=tensor.device), tensor, None if axis is None else axes)
+        weights = weights.expand(tensor.shape)
         if memory.is_readable(weights) and bool((weights < 0).any()):
             raise ValueError("Weights must be non-negative.")
         weights = reductions.flattened(weights, axes)
@@ -318,6 +319,8 @@ def _quantile(
     of_nan = skip_nan
     skip_nan = skip_nan and tensor.is_floating_point()
     if not lanes.shape[-1]:
+        if lanes.dtype is BOOL and not q.size:
+            np.quantile(np.ones(1, bool), [])  # NumPy interpolates between booleans before it looks for elements
         raise IndexError("index -1 is out of bounds for axis 0 with size 0: there are no elements")
     if weights is not None:
         found = kernels.weighted(lanes, weights, interop.moved(tensor_of(q), tensor.device), skip_nan)

@@ -51,8 +51,8 @@ _NOT_IN_PLACE = (  # the error of ``at`` for a read-only array, whose text chang
 _HEADS = {  # arguments: array, axis, dtype, out, keepdims, initial, where
     "add": heads.sum,
     "multiply": heads.prod,
-    "maximum": lambda array, axis, dtype, *rest: None if dtype else heads.max(array, axis, *rest),
-    "minimum": lambda array, axis, dtype, *rest: None if dtype else heads.min(array, axis, *rest),
+    "maximum": lambda array, axis, dtype, *rest: heads.max(array, axis, *rest) if dtype is None else None,
+    "minimum": lambda array, axis, dtype, *rest: heads.min(array, axis, *rest) if dtype is None else None,
 }
 _MODULAR = frozenset({"add", "subtract", "multiply"})  # on integers, exact modulo the width of any narrower type
 

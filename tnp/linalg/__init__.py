@@ -446,7 +446,8 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> ndarray:
     >>> np.linalg.vecdot([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0])
     array([3., 7.])
     """
-    return products.vecdot(x1, x2) if axis == -1 else products.vecdot(x1, x2, axis=axis)
+    is_last = axis.__class__ is int and axis == -1
+    return products.vecdot(x1, x2) if is_last else products.vecdot(x1, x2, axis=axis)
 
 
 publish(sys.modules[__name__], np.linalg)

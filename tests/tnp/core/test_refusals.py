@@ -150,6 +150,15 @@ np.linalg.vector_norm(x, ord=[1, 2, 3]); np.linalg.norm(f, ord={}); np.tri(3, 3,
 np.put_along_axis(x, np.full((1, 3), 7), [1, 2], 0); np.put_along_axis(x, np.full((2, 2), 7), "abc", 0)
 np.put_along_axis(x, np.full((3, 2), 0), 1, 0); np.put_along_axis(x, np.full((1, 3), 7), 1, 0)
 np.array_equal(f, ["a"] * 4, equal_nan=True); np.quantile(x, 0.5, f, weights=x); np.nanpercentile(x, 5, 7, weights=x)
+np.maximum.reduce(f, dtype=f); np.minimum.reduce(f, dtype=f); np.linalg.vecdot(f, f, axis=f); np.quantile(f[:0] > 0, [])
+f[np.array(2**64 - 2, "uint64")]; x[[0], np.array(2**64 - 2, "uint64")]; f.__setitem__(np.array(2**64 - 2, "uint64"), 1)
+np.equal.at(f, np.array(2**64 - 2, "uint64"), n[None][:0]); np.linspace(2**70, 1, dtype=int); np.linspace(1, 2**70, 3)
+np.linspace(-(2**63) - 1, 1, 3); np.linspace(2**64, 1, 3); np.logspace(2**70, 1, 3)
+np.mean(n, 5, where=[True, False]); np.std(n, [1], where=[True, False]); np.kaiser(4, None); np.kaiser(1, "a")
+np.average(np.zeros((0, 1, 0)), -3, []); np.average(np.zeros((2, 0)), 0, [1, -1]); np.copy(f, subok=f)
+np.array(f, subok=f); np.roots(n); np.poly(n)
+np.is_busday("2011-07-01", holidays=["2011-07-01"], busdaycal=np.busdaycalendar())
+np.gradient(np.zeros((3, 1)), 0, edge_order=2)
 """
 
 
@@ -232,6 +241,11 @@ np.array_equal([[1], [1, 2]], 1)
 np.array_equiv(["a"], [["a"], ["a"]]); np.array_equiv("a", ["b"]); np.array_equiv([[1], [1, 2]], 1)
 np.poly1d([1, 2]).__pos__().coeffs; np.poly1d(np.poly1d([1, 2], variable="z"), variable="w").variable
 f.sum().setflags(write=True, uic=True); f.sum().setflags(5); f.setflags(align=True, uic=False)
+np.kaiser(1, {}).shape; np.kaiser(0, None); np.average(np.zeros((2, 0)), 0, [[], []]); np.copy(f, subok=1)
+np.roots([n]); np.average(np.ones((2, 2, 3)), (0, 2), np.ones((2, 3)), returned=True); x[[0], np.array(1, "uint64")]
+np.may_share_memory(f[0], f[0]); np.shares_memory(b[0], b[:1][0]); f[np.array([2**64 - 2], "uint64")]
+np.linspace(2**63, -(2**63), 3); np.linspace(1e30, 1, 3); np.linspace(x, 2**70, 3)
+np.is_busday("2011-07-01", holidays=["2011-07-01"])
 """
 
 
