@@ -134,13 +134,17 @@ def is_plain(tensor: Tensor) -> bool:
 
 
 def overlap(tensors: list[Tensor], written: frozenset[int]) -> bool:
-    """Whether another input shares the memory of a write, so that the order of the operations matters."""
-    storages = [tensor.untyped_storage().data_ptr() for tensor in tensors]
+    """Whether another input shares the memory of a write, so that the order of the operations matters.
+
+    Arrays of NumPy that overlap are tensors with different storages, of which each begins at its first element.
+    """
+    storages = [tensor.untyped_storage() for tensor in tensors]
+    spans = [(start := storage.data_ptr(), start + storage.nbytes()) for storage in storages]
     for index in written:
-        if storages.count(storages[index]) > 1:
-            for other, tensor in enumerate(tensors):
-                if other != index and storages[other] == storages[index] and may_overlap(tensors[index], tensor):
-                    return True
+        first, last = spans[index]
+        for other, (start, end) in enumerate(spans):
+            if start < last and first < end and other != index and may_overlap(tensors[index], tensors[other]):
+                return True
     return False
 
 
@@ -160,7 +164,15 @@ def lies_across(target: Any, other: Any) -> bool:
 
 def apart(operand: Any, *targets: Any) -> Any:
     """Return an operand of a write; a copy if it partly overlaps the write's memory."""
-    return operand.clone() if any(lies_across(target, operand) for target in targets) else operand
+    return operand.clone() if any(_is_partly(target, operand) for target in targets) else operand
+
+
+def _is_partly(target: Any, operand: Any) -> bool:
+    """Whether an operand overlaps the memory of a write, and does not have its elements in the same places."""
+    if operand is target or not isinstance(operand, Tensor) or not isinstance(target, Tensor):
+        return False
+    alike = target.shape == operand.shape and target.stride() == operand.stride()
+    return may_overlap(target, operand) and not (alike and target.data_ptr() == operand.data_ptr())
 
 
 def _extent(tensor: Tensor) -> tuple[Any, Any]:
