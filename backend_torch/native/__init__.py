@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from backend_torch.native.build import HERE, VECTORS, target
-from backend_torch.tensors import devices, memory
+from backend_torch.tensors import devices, host_views, memory
 from backend_torch.tensors.dtypes import to_numpy
 
 DTYPES = (
@@ -79,7 +79,7 @@ def install(
     """
     if _extension is not None:
         _extension.set_names(_dtype_numbers(), devices.__dict__, np._NoValue)
-        _extension.set_host(memory.__dict__, np.ndarray)
+        _extension.set_host(memory.__dict__, np.ndarray, host_views.Turn)
         scalar_classes = tuple([to_numpy[dtype].type if dtype in to_numpy else None for dtype in DTYPES])
         dtypes = tuple([to_numpy.get(dtype) for dtype in DTYPES])
         classes = (array, scalar, readonly, strided, float64)

@@ -75,11 +75,13 @@ bool find_interface() {
 PyObject* flags = nullptr;  // the namespace of backend_torch.tensors.memory
 PyTypeObject* numpy_array = nullptr;
 
-// set_host(namespace of backend_torch.tensors.memory, numpy.ndarray)
+// set_host(namespace of backend_torch.tensors.memory, numpy.ndarray, class Turn)
 PyObject* set_host(PyObject*, PyObject* args) {
-  if (!PyArg_ParseTuple(args, "O!O!", &PyDict_Type, &flags, &PyType_Type, &numpy_array)) return nullptr;
+  if (!PyArg_ParseTuple(args, "O!O!O!", &PyDict_Type, &flags, &PyType_Type, &numpy_array, &PyType_Type, &classes.turn))
+    return nullptr;
   Py_INCREF(flags);
   Py_INCREF(numpy_array);
+  Py_INCREF(classes.turn);
   if (!find_interface()) return nullptr;
   Py_RETURN_NONE;
 }

@@ -158,12 +158,13 @@ PyObject* get_turned(PyObject* array, const at::Tensor& tensor, PyObject* key) {
   PyObject* axes = host == nullptr ? nullptr : PyTuple_New(static_cast<Py_ssize_t>(turned.size()));
   for (size_t i = 0; axes != nullptr && i < turned.size(); i++)
     PyTuple_SET_ITEM(axes, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(turned[i]));
-  PyObject* turn = axes == nullptr ? nullptr : PyTuple_Pack(2, axes, dtype);
+  PyObject* parts = axes == nullptr ? nullptr : Py_BuildValue("((OOO))", axes, dtype, Py_False);
+  PyObject* turn = parts == nullptr ? nullptr : PyTuple_Type.tp_new(classes.turn, parts, nullptr);
   PyObject* made = turn == nullptr ? nullptr : classes.strided->tp_alloc(classes.strided, 0);
   if (made != nullptr && (PyObject_SetAttr(made, names[2], ahead) < 0 || PyObject_SetAttr(made, names[3], host) < 0 ||
                           PyObject_SetAttr(made, names[4], turn) < 0))
     Py_CLEAR(made);
-  for (PyObject* each : {ordinary, ahead, dtype, host, axes, turn}) Py_XDECREF(each);
+  for (PyObject* each : {ordinary, ahead, dtype, host, axes, parts, turn}) Py_XDECREF(each);
   return made;
 }
 

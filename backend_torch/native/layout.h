@@ -29,6 +29,7 @@ struct Classes {
   PyTypeObject* scalar = nullptr;
   PyTypeObject* readonly = nullptr;
   PyTypeObject* strided = nullptr;  // arrays with negative strides, over NumPy's views
+  PyTypeObject* turn = nullptr;     // a named tuple: how such an array lies in its tensor
   PyTypeObject* float64 = nullptr;  // a subclass of scalar and, for C code, of Python's float
   bool has_floats = false;          // whether new float64 scalars have that class
 };

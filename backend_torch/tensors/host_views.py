@@ -6,7 +6,7 @@ memory, and the place in the original's memory that belongs to a view of a copy.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from backend_torch.tensors import memory, trace_state
 from backend_torch.tensors.dtypes import to_numpy, to_torch
 from backend_torch.tensors.shape import flip
 from backend_torch.torch_private import functorch
+from backend_torch.torch_private.modes import no_dispatch
 
 Tensor = torch.Tensor
 
@@ -36,7 +37,12 @@ def is_compiling() -> bool:
 
 def are_had() -> bool:
     """Whether arrays may be views of NumPy's memory now: nothing is traced, batched or differentiated."""
-    return not torch.compiler.is_compiling() and functorch.innermost() is None and not trace_state.is_tracing()
+    return may_be_over_numpy() and not trace_state.is_tracing()
+
+
+def may_be_over_numpy() -> bool:
+    """Whether an array may be a view of a NumPy array's memory now: a trace reads it when the graph runs."""
+    return not torch.compiler.is_compiling() and functorch.innermost() is None
 
 
 def is_described(array: np.ndarray) -> bool:
@@ -77,56 +83,92 @@ def is_within(array: np.ndarray, origin: Tensor) -> bool:
     return not array.size or storage.data_ptr() <= low <= high <= storage.data_ptr() + storage.nbytes()
 
 
-def forwards(array: np.ndarray, origin: Tensor) -> Tensor:
+class Turn(NamedTuple):
+    """How an array lies in its `forwards`: with this, that alone gives the values, and takes them."""
+
+    flips: tuple[int, ...]
+    """The axes with negative steps."""
+    dtype: torch.dtype
+    is_of_bytes: bool
+    """Whether the elements' bytes are along a further axis."""
+
+    @classmethod
+    def of(cls, array: np.ndarray) -> Turn:
+        """Return how an array lies in its `forwards`."""
+        return _turned_forwards(array)[1]
+
+    def get(self, ahead: Tensor) -> Tensor:
+        """Return a copy of the array's values."""
+        values = flip(ahead, self.flips)
+        return values.contiguous().view(self.dtype)[..., 0] if self.is_of_bytes else values
+
+    def put(self, ahead: Tensor, values: Tensor) -> None:
+        """Write a tensor of the array's shape and dtype to the array."""
+        if self.is_of_bytes:
+            values = values[..., None].contiguous().view(torch.uint8)
+        memory.with_history(ahead).copy_(flip(values, self.flips))
+
+
+def forwards(array: np.ndarray, origin: Tensor) -> tuple[Tensor, Turn]:
     """Return a tensor of an array's elements in the memory of ``origin``, with axes of negative steps reversed.
 
-    If no tensor can describe the elements either, the result has their bytes along a further axis.
+    If no tensor can describe the elements either, it has their bytes along a further axis.
     """
-    key: Any = (*[slice(None, None, -1 if step < 0 else 1) for step in array.strides], ...)
-    ahead = array[key]
-    if is_described(ahead):
-        return tensor_over(ahead, origin)
+    ahead, turn = _turned_forwards(array)
+    if not turn.is_of_bytes:
+        return tensor_over(ahead, origin), turn
     storage = origin.untyped_storage()
     octets = torch.empty(0, dtype=torch.uint8)
     shape, strides = (*ahead.shape, ahead.itemsize), (*ahead.strides, 1)
-    return octets.set_(storage, _address(ahead) - storage.data_ptr(), shape, strides)
+    return octets.set_(storage, _address(ahead) - storage.data_ptr(), shape, strides), turn
 
 
-def copy_of(array: np.ndarray, ahead: Tensor) -> Tensor:
+def _turned_forwards(array: np.ndarray) -> tuple[np.ndarray, Turn]:
+    flips = tuple([axis for axis, step in enumerate(array.strides) if step < 0])
+    ahead = np.flip(array, flips) if flips else array
+    return ahead, Turn(flips, to_torch[array.dtype], not is_described(ahead))
+
+
+def read(array: np.ndarray) -> Tensor:
+    """Return a copy of a NumPy array's values; a trace notes how to make it, for the values of each run."""
+    with no_dispatch():
+        ahead, turn = forwards(array if array.dtype.isnative else _octets(array), memory_of(array))
+    values = turn.get(ahead)
+    if array.dtype.isnative:
+        return values
+    dtype = to_torch[array.dtype.newbyteorder("=")]
+    return values.reshape(*array.shape, array.itemsize).contiguous().view(dtype)[..., 0]
+
+
+def _octets(array: np.ndarray) -> np.ndarray:
+    """Return the bytes of an array, along two further axes, with those of each number in reverse order."""
+    size = array.itemsize // (2 if array.dtype.kind == "c" else 1)
+    shape, strides = (*array.shape, array.itemsize // size, size), (*array.strides, size, -1)
+    return memory.placed(array, _address(array) + size - 1, shape, strides, "|u1")
+
+
+def copy_of(array: np.ndarray, ahead: Tensor, turn: Turn) -> Tensor:
     """Return a copy of an array's values, in its memory order; traces and derivatives record the copy.
 
-    ``ahead`` is the array's `forwards`.
+    ``ahead`` is the array's `forwards`, and ``turn`` how it lies there.
     """
     if are_had() and not has_gradient(ahead):
         return memory.from_numpy(array.copy("K"))
-    return turned(memory.with_history(ahead), flips_of(array), to_torch[array.dtype])
+    return turn.get(memory.with_history(ahead))
 
 
-def turned(ahead: Tensor, flips: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-    """Return a copy of an array's values, computed from its `forwards`."""
-    values = flip(ahead, flips)
-    return values if values.dtype is dtype else values.contiguous().view(dtype)[..., 0]
-
-
-def write(array: np.ndarray, ahead: Tensor, values: Tensor) -> None:
-    """Write a tensor of an array's shape and dtype to the array, whose `forwards` is ``ahead``."""
+def write(array: np.ndarray, ahead: Tensor, turn: Turn, values: Tensor) -> None:
+    """Write a tensor of an array's shape and dtype to the array; ``ahead`` and ``turn`` are its `forwards`."""
     if are_had() and not (values.requires_grad or has_gradient(ahead)):
         array[...] = memory.to_numpy(values)
         torch.autograd.graph.increment_version(ahead)
         return
-    if ahead.dim() > array.ndim:
-        values = values[..., None].contiguous().view(torch.uint8)
-    memory.with_history(ahead).copy_(flip(values, flips_of(array)))
+    turn.put(ahead, values)
 
 
 def has_gradient(tensor: Tensor) -> bool:
     """Whether a value with a gradient was written to the memory of a tensor."""
     return (tensor if tensor._base is None else tensor._base).requires_grad
-
-
-def flips_of(array: np.ndarray) -> tuple[int, ...]:
-    """Return the axes with negative steps."""
-    return tuple([axis for axis, step in enumerate(array.strides) if step < 0])
 
 
 def same_view(layout: memory.Layout, copy: Tensor, array: np.ndarray) -> np.ndarray | None:
@@ -153,6 +195,11 @@ def same_view(layout: memory.Layout, copy: Tensor, array: np.ndarray) -> np.ndar
     dtype = to_numpy[layout.dtype]
     typestr = dtype.str if dtype.isbuiltin == 1 else f"|V{dtype.itemsize}"
     return memory.placed(array, _address(array) + first, layout.shape, steps, typestr).view(dtype)
+
+
+def outline(array: np.ndarray, strides: tuple[int, ...]) -> Tensor:
+    """Return a tensor with strides and an array's shape and dtype, which has no memory."""
+    return torch.empty_strided(array.shape, strides, dtype=to_torch[array.dtype], device="meta")
 
 
 def placed_in(array: np.ndarray, copy: Tensor, layout: memory.Layout) -> np.ndarray:

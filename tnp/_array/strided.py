@@ -98,8 +98,8 @@ class strided(_Parts):
         The view itself.
     ahead : torch.Tensor
         The same elements in the same memory, with axes of negative strides reversed.
-    turn : tuple
-        The axes with negative strides, and torch's dtype: with these, ``ahead`` alone gives the values.
+    turn : Turn
+        How the elements lie in ``ahead``.
     """
 
     __slots__ = ("ahead", "given", "host", "turn")
@@ -107,7 +107,7 @@ class strided(_Parts):
     ahead: Tensor
     given: Tensor | None
     host: np.ndarray
-    turn: tuple[tuple[int, ...], Any]
+    turn: host_views.Turn
 
     @property
     def tensor(self) -> Tensor:
@@ -251,7 +251,7 @@ class indirect(_Parts):
     ----------
     origin : ndarray
         The array that it is a view of.
-    place : Plan or Layout
+    place : Plan, Layout, Turn or Left
         What it selects there.
     key : object
         The key by which it was selected.

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from backend_torch.graphs import compiling, control_flow, symbolic
-from backend_torch.kernels.indexing import Plan
 from backend_torch.tensors import creation, devices, memory, trace_state
+from backend_torch.tensors.host_views import Turn
 from backend_torch.tensors.memory import Layout
 from tnp._compile.outer_state import (
     MISSING,
@@ -33,9 +33,9 @@ from tnp._compile.outer_state import (
     is_static_array,
 )
 from tnp._compile.static_arguments import Static
-from tnp._core.base import SCALARS, flatiter, indirect, ndarray, readonly, scalar, subclass, wrap, wrap_array
+from tnp._core.base import SCALARS, flatiter, indirect, ndarray, readonly, scalar, strided, subclass, wrap, wrap_array
 from tnp._core.readonly_views import readonly_array, set_writeable
-from tnp._core.strided_views import Left, Source, root
+from tnp._core.strided_views import UNDESCRIBED, Left, Source, laid_out, root, undescribed
 from tnp._transforms import pytree
 from tnp._transforms.registered_pytrees import registered
 from tnp._transforms.traced_numbers import Number
@@ -112,6 +112,7 @@ class Result:
         self.text = _Text("made_of_", new=object.__new__)
         self.given = len(arrays)
         self._inside = inside
+        self._stand_ins = stand_ins
         own = [
             (i, wrapped)
             for i, wrapped in enumerate(inside)
@@ -135,11 +136,12 @@ class Result:
     def _set_attributes(self, array: Any, wrapped: ndarray, stand_in: Tensor, name: str) -> None:
         """Repeat the function's changes of an argument: its shape or dtype, and whether it is writeable."""
         changes = []
-        if wrapped.tensor is not stand_in:
+        if type(wrapped) not in UNDESCRIBED and wrapped.tensor is not stand_in:
             changes.append(f"{name}.tensor = v{len(self.tensors)}")
             self.tensors.append(wrapped.tensor)
         is_locked = pytree.is_read_only(wrapped)
-        if is_locked is not pytree.is_read_only(array):
+        before = pytree.stand_in(array, stand_in) if type(wrapped) is indirect else array
+        if is_locked is not pytree.is_read_only(before):
             changes.append(f"{self.text.constant(set_writeable)}({name}, {not is_locked})")
         if changes and not isinstance(array, ndarray):
             raise of_numpys_array()
@@ -244,20 +246,15 @@ class Result:
         value = f"v{len(self.tensors)}"
         if compiling.is_escaped(array):
             raise trace_state.escaped_error()
+        if type(array) is strided:
+            return self.text.constant(array)  # from outside: a trace makes none
         if not isinstance(array, ndarray):
             self.tensors.append(array)
             return value
         if type(array) is indirect and type(array.place) is Left and (sources := self._seen(array.place)):
             return self._choice(array, sources)
         if type(array) is indirect and type(array.place) is not Left and self._is_shared(array):
-            place = array.place
-            if type(place) is not Plan:
-                self.tensors.append(array.tensor)
-                return self._called(readonly_array, value, "None")
-            picks = [f"v{len(self.tensors) + i}" for i in range(len(place.arrays))]
-            self.tensors.extend(place.arrays)
-            parts = [self.text.constant(each) for each in (place.view, place.flips, place.dims)]
-            return self._called(_selected, self._leaf(array.origin), *parts, *picks)
+            return self._view(array)
         self.tensors.append(array.tensor)
         kind = ndarray if type(array) is indirect else type(array)
         if isinstance(array, subclass):
@@ -268,6 +265,24 @@ class Result:
         name = self._names[id(array)] = self._local(f"new(*{self.text.constant((kind,))})")  # no tuple is made
         self.text.lines.append(f"{name}.tensor = {value}")
         return name
+
+    def _view(self, array: Any) -> str:
+        """Return the name of a view, with a negative step or at a traced integer, of what is seen outside."""
+        place = array.place
+        if type(place) is Turn:  # an argument that NumPy made
+            number = next(i for i, each in enumerate(self._inside) if each is array)
+            return self._called(undescribed, f"a{number}")
+        origin = self._leaf(array.origin)
+        if type(place) is Layout:
+            numbers = [place.shape, place.strides, array.origin.given.stride()]
+            shape, strides, origins = [tuple(map(symbolic.decided, each)) for each in numbers]
+            layout = Layout(place.dtype, shape, strides, symbolic.decided(place.offset))
+            made = self._called(laid_out, origin, self.text.constant(layout), self.text.constant(origins))
+        else:
+            picks = [self._output(each) for each in place.arrays]
+            parts = [self.text.constant(each) for each in (place.view, place.flips, place.dims)]
+            made = self._called(_selected, origin, *parts, *picks)
+        return made if array.host.flags.writeable else self._called(pytree.locked, origin, made)
 
     def _static(self, value: Any) -> Any:
         """Return a value that is the same at each call; TypeError if it holds a traced array, or is an iterator."""
@@ -329,10 +344,10 @@ class Result:
     def _is_shared(self, array: Any) -> bool:
         """Whether the base of a view is seen outside of the function: an argument, a captured array or a result."""
         base = root(array)
-        others = [*self._inside, *[each for _, each in pytree.named(self._value, "")]]
-        return not compiling.is_fake(base) or any(
-            each is not array and isinstance(each, ndarray) and memory.same_storage(base, root(each)) for each in others
-        )
+        results = [each for _, each in pytree.named(self._value, "")]
+        others = [root(each) for each in results if each is not array and isinstance(each, ndarray)]
+        seen = [*self._stand_ins, *others]
+        return not compiling.is_fake(base) or any(memory.same_storage(base, each) for each in seen)
 
     def _source(self, array: readonly) -> str:
         """Return the name of the base of a read-only array: an argument, an array from outside, or None."""

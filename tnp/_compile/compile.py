@@ -40,9 +40,10 @@ from tnp._compile.graph import Graph
 from tnp._compile.input_signature import InputSignature
 from tnp._compile.outer_state import OuterState, containers, differences
 from tnp._compile.static_arguments import StaticArguments
-from tnp._core.base import ndarray, strided
+from tnp._core.base import ndarray
 from tnp._core.convert import tensor_of
 from tnp._core.errors import explain
+from tnp._core.strided_views import undescribed
 from tnp._transforms import of_compiled, pytree, traced_numbers
 from tnp._transforms.traced_numbers import KINDS, Number, ValueNeeded
 from tnp._ufunc import errstate
@@ -297,13 +298,6 @@ class _Signatures:
         if entry.executable.misses_rule(inputs):
             self._tell_of_rule(entry.executable.graph.rules[0])
             return self.function(*args, **kwargs)
-        is_read = entry.executable.graph.written and any(type(array) is strided for array in arrays)
-        if is_read and _shares_writes(arrays, inputs, entry.executable.graph.written):
-            trace_state.warn(
-                f"tnp.compile: {self.name} runs uncompiled: it writes to an array of which another argument is a view "
-                "with a negative step, which compiled code takes as a copy. Pass the array alone, or a copy of the view"
-            )
-            return self.function(*args, **kwargs)
         if hit and entry.executable.is_ready(inputs):
             self.hits += 1
             progress.log.debug("tnp.compile: %s: a trace is there", self.name)
@@ -326,7 +320,6 @@ class _Signatures:
         result = self._result(entry, values, arrays, given, tensors, args, kwargs)
         if (
             entry.make is not None
-            and not is_read
             and not self.eager_check
             and not progress.log.isEnabledFor(logging.DEBUG)
         ):
@@ -465,7 +458,7 @@ class _Signatures:
     def _key(self, call: _Arguments) -> tuple[Any, list[Any], list[Tensor], list[Tensor]]:
         arrays: list[Any] = []
         structure = pytree.flatten(call[:2], arrays)
-        given = [array.tensor if type(array) is Number else tensor_of(array) for array in arrays]
+        given = [array.tensor if type(array) is Number else _taken(array) for array in arrays]
         tensors = [compiling.physical(tensor) for tensor in given]
         sizes = symbolic.pattern(tensors) if self.dynamic else compiling.signature(tensors)
         return (structure, sizes, devices.state.default), arrays, given, tensors
@@ -891,14 +884,14 @@ def _write_back(array: Any, given: Tensor, written: Tensor) -> None:
     """Copy values written to an argument's tensor to the argument, if the tensor does not share its memory."""
     if given is not written:
         compiling.assign(given, written)
-    if isinstance(array, np.ndarray) and not memory.shares(given, array):
+    if isinstance(array, np.ndarray) and undescribed(array) is None and not memory.shares(given, array):
         array[...] = memory.to_numpy(given)
 
 
-def _shares_writes(arrays: Sequence[Any], inputs: Sequence[Tensor], written: Iterable[int]) -> bool:
-    """Whether a view with a negative step, which a graph takes as a copy, shares memory that the graph writes to."""
-    views = [array.ahead for array in arrays if type(array) is strided]
-    return any(memory.same_storage(view, inputs[index]) for view in views for index in written)
+def _taken(array: Any) -> Tensor:
+    """Return the tensor of an argument; of a view that no tensor can describe, that of the same memory."""
+    view = undescribed(array) if type(array) is not ndarray else None
+    return tensor_of(array) if view is None else memory.with_history(view.ahead)
 
 
 def _traced_error(error: Exception) -> Exception:

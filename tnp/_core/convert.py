@@ -213,7 +213,7 @@ def _of_numpy(array: np.ndarray, dtype: Any, copy: bool | None, is_fresh: bool) 
     """Import a NumPy array; ``is_fresh`` says that nothing else has its memory."""
     readable = array
     if array.dtype not in to_torch:
-        if dtype is not None:
+        if dtype is not None and array.dtype.newbyteorder("=") not in to_torch:
             readable = array.astype(to_numpy[tensor_dtype(dtype)])  # numbers of strings, objects, long doubles
         else:
             native(array.dtype)  # raises if no tensor can carry the dtype; else the byte order is foreign
@@ -221,6 +221,8 @@ def _of_numpy(array: np.ndarray, dtype: Any, copy: bool | None, is_fresh: bool) 
     if not memory.shares(tensor, array):
         if copy is False:
             raise ValueError(f"{NO_COPY} A tensor has no negative strides or foreign byte order.")
+        if readable is array and array.size and trace_state.is_tracing():
+            return wrap_array(host_views.read(array)), True
         is_fresh = True
     return wrap_array(memory.fresh(tensor) if is_fresh else tensor), is_fresh
 
@@ -255,12 +257,13 @@ def _is_elsewhere(value: Any) -> bool:
 
 
 def _array_in(sequence: Any) -> Any:
-    """Return the first tnp array or tensor in a nested list, or None."""
+    """Return the first array or tensor in a nested list that a list of numbers can not stand for, or None."""
     types = set(map(type, sequence)) - _PLAIN
-    if not any(issubclass(t, (ndarray, list, tuple)) or memory.is_tensor_type(t) for t in types):
+    kinds = (ndarray, np.ndarray) if trace_state.is_tracing() else ndarray  # a graph reads what NumPy's have then
+    if not any(issubclass(t, (ndarray, np.ndarray, list, tuple)) or memory.is_tensor_type(t) for t in types):
         return None
     for item in sequence:
-        if isinstance(item, ndarray) or memory.is_tensor(item):
+        if isinstance(item, kinds) or memory.is_tensor(item):
             return item
         if isinstance(item, (list, tuple)) and (found := _array_in(item)) is not None:
             return found

@@ -9,7 +9,7 @@ from typing import Any
 
 from backend_torch.tensors import memory
 from tnp._core import strided_views
-from tnp._core.base import indirect, ndarray, readonly, scalar, wrap, wrap_array
+from tnp._core.base import indirect, ndarray, readonly, scalar, strided, wrap, wrap_array
 
 Tensor = Any
 _new = object.__new__
@@ -63,7 +63,7 @@ def set_writeable(x: ndarray, value: Any) -> None:
         if source is not None and type(source) is not ndarray:
             raise ValueError("cannot set WRITEABLE flag to True of this array")
         x.__class__ = ndarray  # type: ignore[assignment]
-    elif type(x) is indirect:
+    elif type(x) is strided or type(x) is indirect:
         x.host.flags.writeable = bool(value)
     elif not isinstance(x, scalar) and type(x) is not ndarray:
         memory.lock(x.tensor, not value)

@@ -11,6 +11,7 @@ Layer: owns the making of these arrays and both ways back from a stand-in. The c
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import weakref
 from collections.abc import Callable, Sequence
@@ -23,7 +24,9 @@ from backend_torch.kernels.selection import where
 from backend_torch.native import heads
 from backend_torch.tensors import host_views, memory, trace_state
 from backend_torch.tensors.dtypes import to_torch
+from backend_torch.tensors.host_views import Turn
 from backend_torch.tensors.memory import Layout
+from backend_torch.torch_private.modes import no_dispatch
 from backend_torch.torch_private.tensor_internals import version_of
 from tnp._core.base import SCALARS, indirect, ndarray, readonly, strided, wrap_array
 
@@ -39,8 +42,8 @@ def over(host: np.ndarray, origin: Tensor) -> ndarray:
     if host.flags.writeable and (not host.size or host_views.is_described(host)):
         return wrap_array(host_views.tensor_over(host, origin))
     made: strided = _new(strided)
-    made.host, made.ahead = host, host_views.forwards(host, origin)
-    made.turn = host_views.flips_of(host), to_torch[host.dtype]
+    made.host = host
+    made.ahead, made.turn = host_views.forwards(host, origin)
     return made
 
 
@@ -69,9 +72,30 @@ def with_strides(x: ndarray, shape: tuple[int, ...], strides: tuple[int, ...], w
 
 def over_numpy(host: np.ndarray) -> ndarray | None:
     """Return an array over the memory of a NumPy array that no tensor can describe; None for other arrays."""
-    if host.dtype not in to_torch or not host.size or host_views.is_described(host) or not host_views.are_had():
+    is_number = host.dtype in to_torch and host.size
+    if not is_number or host_views.is_described(host) or not host_views.may_be_over_numpy():
         return None
-    return over(host.view(np.ndarray), host_views.memory_of(host))
+    with no_dispatch() if trace_state.is_tracing() else contextlib.nullcontext():  # a trace has no part in the memory
+        return over(host.view(np.ndarray), host_views.memory_of(host))
+
+
+def undescribed(array: Any) -> strided | None:
+    """Return an argument over memory that no tensor can describe as such an array; None for other arguments."""
+    found = over_numpy(array) if isinstance(array, np.ndarray) else array
+    return found if type(found) is strided else None
+
+
+def turn_of(array: Any) -> Turn | None:
+    """Return how the argument of a compiled function lies in the tensor that its graph takes; None if it is that."""
+    if type(array) is strided:
+        return array.turn
+    is_foreign = isinstance(array, np.ndarray) and array.dtype in to_torch and not host_views.is_described(array)
+    return Turn.of(array) if is_foreign and array.size else None
+
+
+def turned(ahead: Tensor, turn: Turn) -> indirect:
+    """Return the array that lies so in its `forwards`, a tensor of a trace."""
+    return _indirect(wrap_array(ahead), turn, turn.get(ahead), turn)
 
 
 def basic(key: Any) -> tuple[Any, ...] | None:
@@ -117,11 +141,11 @@ def copied(x: strided, order: Any) -> ndarray | None:
 def stand_in(x: strided) -> Tensor:
     """Return a copy of the array's values; `view_of` maps its views to the array, `put_back` its changed values."""
     if host_views.is_compiling():
-        return host_views.turned(x.ahead, *x.turn)
+        return x.turn.get(x.ahead)
     if (made := copied(x, "K")) is not None:
         tensor, x.given = made.tensor, None
     else:
-        tensor = host_views.copy_of(x.host, x.ahead)
+        tensor = host_views.copy_of(x.host, x.ahead, x.turn)
         x.given = tensor if not host_views.are_had() else None
     tensor.stands_for = x
     return tensor
@@ -156,6 +180,17 @@ def view_of(source: Any, tensor: Tensor, read_only: bool = False) -> ndarray:
     return over(host, source.ahead)
 
 
+def laid_out(origin: ndarray, layout: Layout, strides: tuple[int, ...]) -> ndarray:
+    """Return the view of an array that lies in it as a layout in the array's copy, which has these strides."""
+    tensor = origin.ahead if type(origin) is strided else origin.tensor
+    if type(origin) is indirect or not host_views.has_host_views(tensor):
+        return _indirect(origin, layout, layout.get(tensor), None)
+    host = origin.host if type(origin) is strided else memory.to_numpy(tensor)
+    found = host_views.same_view(layout, host_views.outline(host, strides), host)
+    assert found is not None, "the trace has asked for the view's strides"
+    return over(found, tensor)
+
+
 def indirect_view(array: ndarray, plan: Plan, selected: Tensor, key: Any) -> ndarray:
     """Return the view that a plan selects from an array, of which ``selected`` is a copy."""
     if host_views.is_compiling():
@@ -165,7 +200,7 @@ def indirect_view(array: ndarray, plan: Plan, selected: Tensor, key: Any) -> nda
     return _indirect(array if type(array) in UNDESCRIBED else wrap_array(array.tensor), plan, selected, key)
 
 
-def _indirect(origin: ndarray, place: Plan | Layout | Left, given: Tensor, key: Any) -> indirect:
+def _indirect(origin: ndarray, place: Plan | Layout | Turn | Left, given: Tensor, key: Any) -> indirect:
     made: indirect = _new(indirect)
     made.origin, made.place, made.given, made.key = origin, place, given, key
     made._host = made._seen = None
@@ -333,7 +368,7 @@ def root(x: ndarray) -> Tensor:
     """Return the tensor that an array is a view of, or its own."""
     while type(x) is indirect:
         x = x.origin
-    return x.tensor
+    return x.ahead if type(x) is strided else x.tensor
 
 
 def reread(x: indirect) -> Tensor:
@@ -361,9 +396,12 @@ def addresses(x: indirect) -> np.ndarray:
         host = memory.addresses(origin.tensor, 4096, is_read_only=False).view(origin.dtype)
     if type(x.place) is Layout:
         return host_views.placed_in(host, origin.given, x.place)
-    selected = host[x.place.view] if x.place.view else host
+    if type(x.place) is Turn:
+        selected, picked = host.view(x.dtype)[..., 0] if x.place.is_of_bytes else host, ()
+    else:
+        selected, picked = host[x.place.view] if x.place.view else host, x.place.dims
     steps = [slice(None, None, -1 if dim in x.place.flips else 1) for dim in range(selected.ndim)]
-    return selected[tuple([0 if dim in x.place.dims else step for dim, step in enumerate(steps)]) or ...]
+    return selected[tuple([0 if dim in picked else step for dim, step in enumerate(steps)]) or ...]
 
 
 def is_in_order(x: indirect, order: str, shape: tuple[int, ...] | None = None) -> bool:
@@ -402,7 +440,7 @@ def put_back(out: Any, target: Tensor) -> Any:
             assert memory.same_storage(target, out.given)
             copy, found = out.given, out
         if type(found) is strided:
-            host_views.write(found.host, found.ahead, copy)
+            host_views.write(found.host, found.ahead, found.turn, copy)
         elif found is not None:
             base = found.origin.tensor
             found.place.put(base, copy)

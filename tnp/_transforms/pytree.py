@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from backend_torch.tensors import memory
-from tnp._core.base import SCALARS, indirect, ndarray, readonly, scalar, strided, subclass, wrap, wrap_array
+from tnp._core import strided_views
+from tnp._core.base import SCALARS, ndarray, readonly, scalar, subclass, wrap, wrap_array
 from tnp._core.derived_classes import finalised
 from tnp._core.readonly_views import readonly_array
 from tnp._transforms.registered_pytrees import registered
@@ -56,12 +57,15 @@ def stand_in(array: Any, tensor: Any) -> Any:
         return made
     if type(array) is Number:
         return Number(array.value, tensor, array.numbers, array.trace)
-    made = like(array, tensor)
+    turn = strided_views.turn_of(array)
+    made = like(array, tensor) if turn is None else strided_views.turned(tensor, turn)
     return locked(array, made) if is_read_only(array) else made
 
 
 def locked(source: Any, made: Any) -> Any:
     """Return ``made``, a view of the read-only array ``source``, as a read-only array; a scalar unchanged."""
+    if type(made) in strided_views.UNDESCRIBED:
+        return strided_views.locked(made)
     if type(made) is not ndarray:
         return made
     return readonly_array(made.tensor, memory.source_of(source.tensor) if isinstance(source, ndarray) else source)
@@ -71,8 +75,9 @@ def is_read_only(array: Any) -> bool:
     """Whether an array refuses writes here for another reason than that its elements share memory."""
     if isinstance(array, np.ndarray):
         return not array.flags.writeable
-    is_view = type(array) in (readonly, strided, indirect)
-    return is_view or (isinstance(array, ndarray) and memory.is_locked(array.tensor))
+    if type(array) in strided_views.UNDESCRIBED:
+        return not array.host.flags.writeable
+    return type(array) is readonly or (isinstance(array, ndarray) and memory.is_locked(array.tensor))
 
 
 def flatten(tree: Any, leaves: list[Any]) -> Any:
@@ -98,7 +103,7 @@ def flatten(tree: Any, leaves: list[Any]) -> Any:
         if memory.is_tensor(tree):
             return "array", "tensor"
         kind = np.ndarray if isinstance(tree, np.ndarray) else kind  # NumPy's own are arrays, whatever their class
-        return "array", kind, is_read_only(tree)
+        return "array", kind, is_read_only(tree), strided_views.turn_of(tree)
     own = registered(kind)
     if own is not None:
         children, static = own.parts(tree)

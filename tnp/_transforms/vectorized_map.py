@@ -21,6 +21,7 @@ from backend_torch.torch_private import messages
 from tnp._core.base import ndarray, scalar, wrap, wrap_array
 from tnp._core.convert import asarray, tensor_of
 from tnp._core.errors import normalize_axis, warn
+from tnp._core.strided_views import UNDESCRIBED
 from tnp._manipulation.joining import stack
 from tnp._transforms import pytree
 from tnp._transforms.collectives import named_axis
@@ -61,12 +62,12 @@ class _Elements:
     def _leaf(dims: Iterator[int | None]) -> Callable[[Any], Callable[[Any, Any], Any]]:
         """Return the function that makes each array of an element: a scalar if it has no axes, as ``x[i]`` is.
 
-        An element of a read-only array is read-only.
+        An element of a read-only array is read-only, and so is one of a view that is taken as a copy.
         """
 
         def leaf(array: Any) -> Callable[[Any, Any], Any]:
             made = wrap_array if next(dims) is None and not isinstance(array, scalar) else wrap
-            if pytree.is_read_only(array):
+            if pytree.is_read_only(array) or type(array) in UNDESCRIBED:
                 return lambda tensors, _: pytree.locked(array, made(next(tensors)))
             return lambda tensors, _: made(next(tensors))
 

@@ -720,3 +720,54 @@ def test_changes_inside_of_a_large_container() -> None:
         assert function(x).tolist() == [expected]
     assert function.cache_info().traces == 5
     assert outer_state.Content([(i, "text") for i in range(100)]).inner == []
+
+
+OPERANDS: dict[str, Any] = {
+    "times": lambda r, x: r * x,
+    "reflected": lambda r, x: x * r,
+    "array": lambda r, x: np.asarray(r) * x,
+    "copied": lambda r, x: np.array(r) * x,
+    "reduced": lambda r, x: np.sum(r) + x,
+    "sliced": lambda r, x: r[1:] * x[1:],
+    "listed": lambda r, x: np.asarray([r, r]) + x,
+    "stacked": lambda r, x: np.stack([r, x]),
+    "chosen": lambda r, x: np.where(x > 0, r, x),
+    "assigned": lambda r, x: (y := np.zeros(5, complex), y.__setitem__(..., r), y + x)[2],
+}
+
+
+def field(values: Any) -> Any:
+    records = numpy.zeros(5, dtype=[("a", "u1"), ("x", "f8")])
+    records["x"] = values
+    return records["x"]
+
+
+def read_only(values: Any) -> Any:
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
+LAYOUTS: dict[str, Any] = {
+    "ordinary": lambda c: c,
+    "reversed": lambda c: c[::-1],
+    "read-only": read_only,
+    "broadcast": lambda c: numpy.broadcast_to(c, (2, 5))[0],
+    "of the other byte order": lambda c: c.astype(">f8"),
+    "complex of the other byte order": lambda c: c.astype(">c8"),
+    "not aligned": field,
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_a_numpy_array_from_outside_is_read_at_each_call(layout: Any) -> None:
+    """One whose memory no tensor has was a constant: the graph kept the values it had while traced."""
+    whole = numpy.arange(5.0)
+    outside = layout(whole)
+    for name, operation in OPERANDS.items():
+        run = np.compile(lambda x, operation=operation: operation(outside, x), backend="eager", fullgraph=True)
+        for x in (np.ones(5), np.arange(5.0)):
+            numpy.testing.assert_array_equal(run(x), operation(np.asarray(outside), x), name)
+            target = whole if numpy.may_share_memory(whole, outside) else outside
+            target[...] = target[::-1] * 3 + 1
+        assert run.cache_info().traces == 1
