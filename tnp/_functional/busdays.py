@@ -14,9 +14,6 @@ from tnp._core.convert import tensor_of
 from tnp._core.host_fallback import computed
 from tnp._indexing.assignment import copyto
 
-_DEFAULTS = ("1111100", None, ())
-_TYPES = {type(value) for value in _DEFAULTS}
-
 
 def busday_count(
     begindates: Any,
@@ -93,8 +90,10 @@ def is_busday(
 
 def _calendar(weekmask: Any, holidays: Any, busdaycal: Any) -> dict[str, Any]:
     """Return what the program gave: NumPy refuses the parts of a calendar beside a calendar, defaults too."""
-    given = {"weekmask": weekmask, "holidays": holidays, "busdaycal": busdaycal}
-    return {name: value for name, value in given.items() if type(value) not in _TYPES or value not in _DEFAULTS}
+    given = {} if type(weekmask) is str and weekmask == "1111100" else {"weekmask": weekmask}
+    if holidays is not None and (type(holidays) is not tuple or holidays):
+        given["holidays"] = holidays
+    return given if busdaycal is None else given | {"busdaycal": busdaycal}
 
 
 def _delivered(result: Any, out: Any) -> Any:

@@ -158,7 +158,8 @@ np.mean(n, 5, where=[True, False]); np.std(n, [1], where=[True, False]); np.kais
 np.average(np.zeros((0, 1, 0)), -3, []); np.average(np.zeros((2, 0)), 0, [1, -1]); np.copy(f, subok=f)
 np.array(f, subok=f); np.roots(n); np.poly(n)
 np.is_busday("2011-07-01", holidays=["2011-07-01"], busdaycal=np.busdaycalendar())
-np.gradient(np.zeros((3, 1)), 0, edge_order=2)
+np.gradient(np.zeros((3, 1)), 0, edge_order=2); np.is_busday("2011-07-01", busdaycal=())
+np.is_busday("2011-07-01", None)
 """
 
 
