@@ -375,8 +375,10 @@ def squares(tensor: Tensor, axes: Any, keepdims: bool, dtype: Any, mask: Any, me
         deviations = kernels.squared_deviation(tensor, cast(average, accumulator), mask)
     except RuntimeError as error:
         raise explain(error, tensor, average) from None
-    total, count = _total(deviations, axes, keepdims, accumulator if whole else deviations.dtype, None)
-    return total, count if mask is None else kernels.true_count(mask, tensor.shape, axes, keepdims)
+    total, _ = _total(deviations, axes, keepdims, accumulator if whole else deviations.dtype, None)
+    if mask is not None:
+        return total, kernels.true_count(mask, tensor.shape, axes, keepdims)
+    return total, kernels.size_of(tensor.shape, axes)  # also where a mean with more elements gave more deviations
 
 
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> ndarray:

@@ -23,6 +23,7 @@ from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import normalize_axes, normalize_axis
 from tnp._core.numpy_version import NUMPY
 from tnp._indexing.selection import where
+from tnp._manipulation.rearranging import moveaxis
 from tnp._manipulation.shape import expand_dims
 from tnp._math.reductions import count_nonzero
 from tnp._ufunc.reduction import kept
@@ -134,8 +135,11 @@ def _of_vectors(tensor: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool)
     if ord == 1:
         return sizes.sum(axes, keepdims=keepdims)
     if np.iterable(ord):  # broadcast against the elements, and the results
-        if len(axes) != 1:
-            raise ValueError("several orders of a norm are taken along one axis")
+        if len(axes) != 1:  # NumPy makes one of them
+            left = [n for i, n in enumerate(sizes.shape) if i not in axes]
+            flat = moveaxis(sizes, axes, range(len(axes))).reshape(math.prod(sizes.shape[i] for i in axes), *left)
+            total = _of_vectors(flat.tensor, ord, (0,), False)
+            return total.reshape([1 if i in axes else n for i, n in enumerate(sizes.shape)]) if keepdims else total
         sizes **= ord
         total = sizes.sum(axes, keepdims=keepdims)
         total **= reciprocal(ord, dtype=total.dtype)

@@ -243,6 +243,10 @@ np.array_equiv(["a"], [["a"], ["a"]]); np.array_equiv("a", ["b"]); np.array_equi
 np.poly1d([1, 2]).__pos__().coeffs; np.poly1d(np.poly1d([1, 2], variable="z"), variable="w").variable
 f.sum().setflags(write=True, uic=True); f.sum().setflags(5); f.setflags(align=True, uic=False)
 np.kaiser(1, {}).shape; np.kaiser(0, None); np.average(np.zeros((2, 0)), 0, [[], []]); np.copy(f, subok=1)
+np.linalg.vector_norm(np.zeros((0, 1)), ord=[]); np.linalg.vector_norm(x, ord=[2.5] * 6)
+np.linalg.vector_norm(np.ones((2, 1, 3)), ord=[3], axis=(0, 2), keepdims=True)
+np.linalg.vector_norm(np.ones((2, 3, 2)), ord=[1, 2], axis=(0, 1)); np.var([0], mean=()); np.var(f[:1], 0, mean=f)
+np.var(x, 1, mean=x[None], ddof=1)
 np.roots([n]); np.average(np.ones((2, 2, 3)), (0, 2), np.ones((2, 3)), returned=True); x[[0], np.array(1, "uint64")]
 np.may_share_memory(f[0], f[0]); np.shares_memory(b[0], b[:1][0]); f[np.array([2**64 - 2], "uint64")]
 np.linspace(2**63, -(2**63), 3); np.linspace(1e30, 1, 3); np.linspace(x, 2**70, 3)
