@@ -9,6 +9,7 @@ import math
 from typing import Any, Literal, overload
 
 import numpy as np
+from numpy.exceptions import ComplexWarning
 
 from backend_torch.autodiff import transform_levels
 from backend_torch.graphs import symbolic
@@ -18,10 +19,10 @@ from backend_torch.tensors import creation as kernels
 from backend_torch.tensors import devices, memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy, to_torch
-from tnp._core.base import ndarray, wrap, wrap_array
+from tnp._core.base import ndarray, scalar, wrap, wrap_array
 from tnp._core.convert import asarray, check_like, tensor_of
 from tnp._core.dtypes import DtypeError, numpy_dtype, tensor_dtype
-from tnp._core.errors import explain, integer_of, moved_axis, normalize_axis
+from tnp._core.errors import explain, integer_of, moved_axis, normalize_axis, warn
 from tnp._manipulation.broadcasting import broadcast_arrays
 from tnp._manipulation.rearranging import moveaxis
 from tnp._manipulation.shape import as_length
@@ -112,6 +113,7 @@ def arange(
         tensor_type = tensor_dtype(np.int64 if dtype is None else dtype)
         if to_numpy[tensor_type].kind != "b":
             return wrap_array(kernels.arange(start, 0, 1, tensor_type, devices.parse(device)))
+    is_array = isinstance(start, (ndarray, np.ndarray)) and not isinstance(start, scalar) and stop is not None
     start, stop, step = _number(start), _number(stop), 1 if step is None else _number(step)
     if stop is None:
         if start is None:
@@ -121,16 +123,18 @@ def arange(
         start = 0
     given = np.result_type(np.int64, *[_dtype_of(value) for value in (start, stop, step)])
     wanted = given if dtype is None else numpy_dtype(dtype)
-    if dtype is not None and given.kind == "c" and wanted.kind in "iuf":
-        raise TypeError("must be real number, not complex")
     if wanted.kind not in "biufcO" and wanted not in to_torch:
         raise DtypeError(f"arange() not supported for inputs with DType {type(wanted)}.")
     try:
-        length = _length(start, stop, step)
+        length = _length(start, stop, step, wanted)
         with np.errstate(over="ignore"):
             ends = [start, start + step][:length]
     except OverflowError:  # a Python number that the dtype of another argument does not hold
         raise ValueError("Maximum allowed size exceeded") from None
+    if wanted.kind in "iuf" and np.iscomplexobj(ends):  # of NumPy's scalars, the real part counts
+        if is_array:
+            raise TypeError("float() argument must be a string or a real number, not 'complex'")
+        ends = _real(ends).tolist()
     tensor_type = tensor_dtype(wanted)
     if wanted.kind == "b" and length > 2:
         raise TypeError("arange() is only supported for booleans when the result has at most length 2.")
@@ -150,11 +154,15 @@ def _dtype_of(number: Any) -> np.dtype:
     return dtype
 
 
-def _length(start: Any, stop: Any, step: Any) -> int:
-    """Return how many numbers there are from ``start`` to ``stop``."""
+def _length(start: Any, stop: Any, step: Any, dtype: np.dtype) -> int:
+    """Return how many numbers of a dtype there are from ``start`` to ``stop``."""
     distance = stop - start
     with np.errstate(all="ignore"):
         steps = distance / step
+    if dtype.kind not in "cO" and np.iscomplexobj(steps):
+        if type(steps) is complex:
+            raise TypeError("must be real number, not complex")
+        return _whole(_real(steps))
     if isinstance(steps, complex):
         return min(_whole(steps.real), _whole(steps.imag))
     if isinstance(steps, np.complexfloating):
@@ -162,6 +170,11 @@ def _length(start: Any, stop: Any, step: Any) -> int:
     if steps == 0 and distance != 0:  # it underflowed
         return 0 if math.copysign(1, steps) < 0 else 1
     return _whole(steps)
+
+
+def _real(value: Any) -> Any:
+    warn("Casting complex values to real discards the imaginary part", ComplexWarning)
+    return np.real(value)
 
 
 def _whole(steps: Any) -> int:
