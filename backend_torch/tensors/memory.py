@@ -528,4 +528,10 @@ class Layout(NamedTuple):
 
 
 def _under(tensor: Tensor, dtype: torch.dtype) -> Tensor:
-    return tensor if tensor.dtype is dtype else viewed(tensor, dtype)
+    """Return a view of a tensor's memory in a dtype, of any shape: it begins where the tensor does."""
+    if tensor.dtype is dtype:
+        return tensor
+    if tensor.numel():  # by its axes it may not be viewed without a copy
+        span = 1 + sum((length - 1) * step for length, step in zip(tensor.shape, tensor.stride(), strict=True))
+        tensor = tensor.as_strided((span,), (1,))
+    return viewed(tensor, dtype)

@@ -796,10 +796,14 @@ def test_an_array_that_was_kept_is_of_no_use_to_a_derivative(use: Callable[[Any,
         lambda x: x[::-1].T.T[:, ::-1],
         lambda x: np.flip(x.T[::-1].swapaxes(0, 1), 1),
         lambda x: x[:, ::-1].T.reshape(3, 2).T[::-1],
+        lambda x: x[::-1].T.real,
+        lambda x: x[:, ::-1].T[1:].imag,
+        lambda x: x[::-1].swapaxes(0, 1).real.view("i8")[::-1],
+        lambda x: x[::-1].view("f8").view("c16").T.imag.T,
     ],
 )
 def test_reversed_views_of_views(view: Any) -> None:
-    x = np.arange(12.0).reshape(2, 2, 3)
+    x = np.arange(12.0).reshape(2, 2, 3) + np.arange(5, 17).reshape(2, 2, 3) * 1j
     assert_same(np.asnumpy(np.stack([view(each) for each in x])), np.vectorized_map(view, x))
 
     def written(each: Any) -> Any:
