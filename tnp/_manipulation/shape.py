@@ -19,7 +19,7 @@ from backend_torch.tensors import host_views, memory
 from backend_torch.tensors import shape as kernels
 from backend_torch.tensors.trace_state import TracedValueError
 from backend_torch.torch_private import messages
-from tnp._core.base import indirect, ndarray, strided, wrap_array
+from tnp._core.base import indirect, ndarray, scalar, strided, wrap_array
 from tnp._core.convert import as_order, asarray, tensor_of
 from tnp._core.errors import copy_mode, long_of, normalize_axes, reduced_axes, shapes_text, too_big
 from tnp._core.function_overrides import REFUSALS
@@ -305,6 +305,8 @@ def resize(a: Any, new_shape: Any) -> ndarray:
     array([[1, 2, 3, 1],
            [2, 3, 1, 2]])
     """
+    if isinstance(new_shape, (ndarray, np.ndarray)) and not isinstance(new_shape, scalar):
+        iter(new_shape)  # TypeError for an array of no dimensions, which is a length to other functions
     lengths = as_shape(new_shape)
     if any(length < 0 for length in lengths):
         raise ValueError("all elements of `new_shape` must be non-negative")
