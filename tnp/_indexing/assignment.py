@@ -308,6 +308,7 @@ def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: Any) -> None:
             )
 
     picks = within(tensor, picks, dim, check)
+    source = indexing.without_leading_ones(source, picks.dim())
     if axis is None:
         selection.put_flat(target, picks, source.expand(picks.shape))
     else:

@@ -250,7 +250,9 @@ np.linalg.vector_norm(np.ones((2, 1, 3)), ord=[3], axis=(0, 2), keepdims=True)
 np.linalg.vector_norm(np.ones((2, 3, 2)), ord=[1, 2], axis=(0, 1)); np.var([0], mean=()); np.var(f[:1], 0, mean=f)
 np.var(x, 1, mean=x[None], ddof=1)
 np.arange(z[0], dtype=np.float16); np.arange(z[2] * 2, dtype="f4"); np.arange(0, 2, z[1] + 0.1, dtype="f4")
-np.arange(z[1], 3, dtype=int); np.roots([n]); np.resize(f, b.sum()); np.resize(f, np.array([2, 3]))
+np.arange(z[1], 3, dtype=int)
+np.put_along_axis(np.array(0), np.zeros(33, int), np.ones((1, 1, 1)), None)
+np.roots([n]); np.resize(f, b.sum()); np.resize(f, np.array([2, 3]))
 np.average(np.ones((2, 2, 3)), (0, 2), np.ones((2, 3)), returned=True); x[[0], np.array(1, "uint64")]
 np.may_share_memory(f[0], f[0]); np.shares_memory(b[0], b[:1][0]); f[np.array([2**64 - 2], "uint64")]
 np.linspace(2**63, -(2**63), 3); np.linspace(1e30, 1, 3); np.linspace(x, 2**70, 3)
