@@ -102,9 +102,9 @@ def zeros_like(tensor: torch.Tensor) -> torch.Tensor:
 def written(function: Any, method: Any) -> Any:
     """Write the result of ``function`` to its first operand, by torch's in-place ``method`` where that is safe.
 
-    torch refuses operands that overlap in part only if both are dense, which batched operands are not. For others the
-    result is computed first, from a copy if a gradient may need the old operand. For a batched operand torch also drops
-    axes of length one from the value that is written.
+    torch refuses operands that overlap in part only if both are dense, which batched operands are not, and of one
+    storage, which NumPy's arrays are not. For others the result is computed first, from a copy if a gradient may need
+    the old operand. For a batched operand torch also drops axes of length one from the value that is written.
     """
 
     def copied(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
@@ -115,7 +115,8 @@ def written(function: Any, method: Any) -> Any:
 
     def write(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
         if one.is_contiguous() and other.is_contiguous() and current_level() is None:
-            return method(one, other)
+            is_partly = is_readable(one) and is_readable(other) and overlaps(one, other) and not other.is_set_to(one)
+            return copied(one, other) if is_partly else method(one, other)
         return copied(one, other) if other.dim() > one.dim() or may_overlap(one, other) else method(one, other)
 
     return copied if method is None else write

@@ -75,3 +75,27 @@ def test_in_compiled_functions_it_is_not_known_of_two_arguments() -> None:
         tnp.compile(tnp.shares_memory, backend="eager", fullgraph=True)(x, x[1:])
     with pytest.raises(tnp.TracedValueError):
         tnp.compile(tnp.grad(lambda y: y.sum() * tnp.shares_memory(y, y[1:])), backend="eager", fullgraph=True)(x)
+
+
+@pytest.mark.parametrize("n", [6, 5000, 70000])
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda xp, x, y: y.__iadd__(x),
+        lambda xp, x, y: y.__isub__(x[:1]),
+        lambda xp, x, y: xp.multiply(x, y, out=y),
+        lambda xp, x, y: xp.negative(x, out=y),
+        lambda xp, x, y: y.__setitem__(..., x),
+        lambda xp, x, y: y.__setitem__(slice(None, None, -1), x),
+        lambda xp, x, y: xp.add(x[::-1], y, out=y),
+        lambda xp, x, y: xp.clip(x, 1, 3, out=y),
+        lambda xp, x, y: xp.cumsum(x, out=y),
+    ],
+)
+def test_arrays_of_numpy_that_overlap(operation: Callable[..., object], n: int) -> None:
+    """torch does not see it: each is a tensor with its own storage."""
+    for one, other in ((slice(-1), slice(1, None)), (slice(1, None), slice(-1)), (slice(None), slice(None))):
+        expected, memory = np.arange(float(n)), np.arange(float(n))
+        operation(np, expected[one], expected[other])
+        operation(tnp, tnp.asarray(memory[one]), tnp.asarray(memory[other]))
+        np.testing.assert_array_equal(memory, expected)
