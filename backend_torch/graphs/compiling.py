@@ -540,13 +540,26 @@ class Executable:
     def operations(self, tensors: Sequence[Tensor]) -> GraphModule:
         """The operations that run one by one for these inputs."""
         is_recorded = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
-        if self.graph.written and len(tensors) > 1 and aliasing.overlap(list(tensors), self.graph.written):
+        if self._overlap(tensors):
             return self._of_overlapping
         return self._recorded if is_recorded else self._operations
 
+    def _overlap(self, tensors: Sequence[Tensor]) -> bool:
+        """Whether the graph writes to an input that overlaps another one."""
+        written = self.graph.written
+        return bool(written) and len(tensors) > 1 and aliasing.overlap(tensors, written)
+
     @functools.cached_property
     def _of_overlapping(self) -> GraphModule:
-        """Return the operations in a form that reads what one input shares with another before it writes."""
+        """Return the operations in a form that reads what one input shares with another before it writes.
+
+        Raises
+        ------
+        OverlapError
+            The order of reads and writes inside of a branch or a loop is lost.
+        """
+        if loops.has_control_flow(self.graph.module):
+            raise aliasing.OverlapError
         return graph_copies.of_overlapping(self._recorded, aliasing.targets)
 
     @functools.cached_property
@@ -741,7 +754,7 @@ class Executable:
         layout = self._layout(outputs, strides)
 
         def program(tensors: list[Tensor]) -> Sequence[Tensor]:
-            if written and len(tensors) > 1 and aliasing.overlap(tensors, written):
+            if self._overlap(tensors):
                 return self._eager(tensors)
             inputs = tuple(tensors)
             found_outputs, found_strides = (outputs, strides) if layout is None else layout(inputs)

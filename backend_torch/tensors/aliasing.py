@@ -23,6 +23,16 @@ Geometry = tuple[torch.dtype, tuple[int, ...], tuple[int, ...], int]
 """dtype, sizes, strides and the offset in bytes from the start of what is viewed; symbols where sizes are left open."""
 
 
+class OverlapError(RuntimeError):
+    """Raised by a graph that can't run for these inputs, before it has begun: see the message."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a compiled function writes, in a branch or a loop, to an array that overlaps another one: pass a copy of "
+            "one of them"
+        )
+
+
 @dataclass(frozen=True)
 class Output:
     """The source of a result: an input or a result of the program, or a view of its memory."""
@@ -133,7 +143,7 @@ def is_plain(tensor: Tensor) -> bool:
     return not tensor.is_conj() and not tensor.is_neg()
 
 
-def overlap(tensors: list[Tensor], written: frozenset[int]) -> bool:
+def overlap(tensors: Sequence[Tensor], written: frozenset[int]) -> bool:
     """Whether another input shares the memory of a write, so that the order of the operations matters.
 
     Arrays of NumPy that overlap are tensors with different storages, of which each begins at its first element.

@@ -379,9 +379,9 @@ def shared_write_error() -> NotImplementedError:
     )
 
 
-def left_view_error(name: str, what: str) -> NotImplementedError:
+def left_view_error(name: str, what: str) -> UntraceableError:
     """The error of using a view that a traced branch or a loop chose, where its array would be asked for again."""
-    return NotImplementedError(
+    return UntraceableError(
         f"{user_line()}: {name} {what}, but it may be a view that was chosen in a branch or a loop whose condition is "
         f"traced: which elements it shares is known when the graph runs. Let {name} be a copy ({name} = x.copy()), "
         "or select it again after the branch or the loop"

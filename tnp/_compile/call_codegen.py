@@ -124,7 +124,7 @@ class Result:
                 self._set_attributes(array, wrapped, stand_in, f"a{index}")
         self._made = 0
         self._goal = "return"  # what the function does with a value, for errors
-        self._value = value
+        self._results = [each for _, each in pytree.named(value, "") if isinstance(each, ndarray)]
         self._names: dict[int, str] = {}
         self._given = {id(container): text for container, _, text in containers}
         self._outer = outer
@@ -308,10 +308,15 @@ class Result:
         """Return what a result of a branch or a loop may be, if another name outside of the function may have it."""
         if self._outer is None:
             return []
+        others = [root(each) for each in self._results if getattr(each, "place", None) is not place]
+
+        def is_seen(tensor: Tensor) -> bool:
+            return control_flow.is_from_outside(tensor) or any(memory.same_storage(tensor, each) for each in others)
+
         return [
             each
             for each in place.sources
-            if (tensor := each.tensor()) is not None and (not each.is_own or control_flow.is_from_outside(tensor))
+            if (tensor := each.tensor()) is not None and (not each.is_own or is_seen(tensor))
         ]
 
     def _choice(self, array: Any, sources: list[Source]) -> str:
@@ -343,9 +348,13 @@ class Result:
 
     def _is_shared(self, array: Any) -> bool:
         """Whether the base of a view is seen outside of the function: an argument, a captured array or a result."""
+        origin = array.origin
+        while type(origin) is indirect:
+            if type(origin.place) is Left and self._seen(origin.place):
+                return True
+            origin = origin.origin
         base = root(array)
-        results = [each for _, each in pytree.named(self._value, "")]
-        others = [root(each) for each in results if each is not array and isinstance(each, ndarray)]
+        others = [root(each) for each in self._results if each is not array]
         seen = [*self._stand_ins, *others]
         return not compiling.is_fake(base) or any(memory.same_storage(base, each) for each in seen)
 

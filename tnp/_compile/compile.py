@@ -30,6 +30,7 @@ from backend_torch.graphs import costs as graph_costs
 from backend_torch.graphs.checking import EagerCheckError as EagerCheckError
 from backend_torch.graphs.graph import Graph as TracedGraph
 from backend_torch.tensors import devices, memory, trace_state
+from backend_torch.tensors.aliasing import OverlapError
 from backend_torch.tensors.trace_state import TracedValueError as TracedValueError
 from backend_torch.torch_private import dynamo, messages
 from tnp._autograph import conversion, effects, windows
@@ -231,9 +232,14 @@ class _Signatures:
 
     def _in_parts(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the function where its graph is cut."""
+        function = self.arguments_opened(self.cutting.whole(self.source))  # type: ignore[union-attr]
+        return self._on_arrays(function, args, kwargs)
+
+    @staticmethod
+    def _on_arrays(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a function with tnp's arrays over the memory of NumPy's."""
         given = [*args, *kwargs.values()]
         taken = pieces.taken(given)
-        function = self.arguments_opened(self.cutting.whole(self.source))  # type: ignore[union-attr]
         result = function(*taken[: len(args)], **dict(zip(kwargs, taken[len(args) :], strict=True)))
         pieces.check(given, taken)
         return result
@@ -297,7 +303,7 @@ class _Signatures:
         inputs = [*tensors, *entry.captures()]
         if entry.executable.misses_rule(inputs):
             self._tell_of_rule(entry.executable.graph.rules[0])
-            return self.function(*args, **kwargs)
+            return self._on_arrays(self.function, args, kwargs)
         if hit and entry.executable.is_ready(inputs):
             self.hits += 1
             progress.log.debug("tnp.compile: %s: a trace is there", self.name)
@@ -356,6 +362,14 @@ class _Signatures:
         if isinstance(found, IndexError) and messages.says(found, messages.OF_DIMENSION):
             return IndexError(str(found).replace("for dimension", "for axis"))
         return found
+
+    def uncompiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The function's result without its graph, which can't run for arguments that overlap."""
+        trace_state.warn(
+            f"tnp.compile: {self.name} runs uncompiled: it writes, in a branch or a loop, to an array that overlaps "
+            "another one. Pass a copy of one of them"
+        )
+        return self._on_arrays(self.function, args, kwargs)
 
     def inlined(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The function itself."""
@@ -1079,6 +1093,8 @@ def compile(
         try:
             call = signatures.call  # in two steps: in one step Python would look for a method first
             return call(args, kwargs)
+        except OverlapError:
+            return signatures.uncompiled(args, kwargs)
         except (RuntimeError, IndexError) as error:
             explained = signatures.explained(error, args, kwargs)
             if explained is error:

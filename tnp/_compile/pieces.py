@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch.tensors import trace_state
+from backend_torch.tensors.aliasing import OverlapError
 from tnp._array.numbers import number_of
 from tnp._autograph import conversion, rewriting
 from tnp._autograph.pieces import Function, Part
@@ -297,6 +298,8 @@ class _Variant:
                 self._renew(self.is_open)
                 return self.call(args)
             return self.part.split(cut.error, args)
+        except OverlapError:
+            return self.part.plain(*args)
         except (RuntimeError, IndexError) as error:
             explained = signatures.explained(error, given, {})
             if explained is error:

@@ -23,7 +23,7 @@ from backend_torch.kernels.indexing import Plan
 from backend_torch.kernels.selection import where
 from backend_torch.native import heads
 from backend_torch.tensors import host_views, memory, trace_state
-from backend_torch.tensors.dtypes import to_torch
+from backend_torch.tensors.dtypes import to_numpy, to_torch
 from backend_torch.tensors.host_views import Turn
 from backend_torch.tensors.memory import Layout
 from backend_torch.torch_private.modes import no_dispatch
@@ -182,13 +182,22 @@ def view_of(source: Any, tensor: Tensor, read_only: bool = False) -> ndarray:
 
 def laid_out(origin: ndarray, layout: Layout, strides: tuple[int, ...]) -> ndarray:
     """Return the view of an array that lies in it as a layout in the array's copy, which has these strides."""
+    if type(origin) is indirect:
+        return _indirect(origin, layout, layout.get(origin.tensor), None)
     tensor = origin.ahead if type(origin) is strided else origin.tensor
-    if type(origin) is indirect or not host_views.has_host_views(tensor):
-        return _indirect(origin, layout, layout.get(tensor), None)
-    host = origin.host if type(origin) is strided else memory.to_numpy(tensor)
+    has_views = host_views.has_host_views(tensor)
+    host = origin.host if type(origin) is strided else _host_of(tensor, has_views)
     found = host_views.same_view(layout, host_views.outline(host, strides), host)
     assert found is not None, "the trace has asked for the view's strides"
-    return over(found, tensor)
+    is_host = has_views or type(origin) is strided
+    return over(found, tensor) if is_host else wrap_array(host_views.tensor_over(found, tensor))
+
+
+def _host_of(tensor: Tensor, has_views: bool) -> np.ndarray:
+    """Return a NumPy array over a tensor's memory, or one that only has its addresses."""
+    if has_views:
+        return memory.to_numpy(tensor)
+    return memory.addresses(tensor, is_read_only=False).view(to_numpy[tensor.dtype])
 
 
 def indirect_view(array: ndarray, plan: Plan, selected: Tensor, key: Any) -> ndarray:

@@ -537,3 +537,76 @@ def shared_by_views_only(b: Any, c: Any, flag: Any) -> Any:
 def test_results_that_are_views_of_each_other(function: Callable[..., Any], flag: float) -> None:
     """A result lies in order in memory, where the view in the branch did not."""
     same(function, numpy.arange(4.0).reshape(2, 2), numpy.arange(4.0).reshape(2, 2) + 5, numpy.asarray(flag))
+
+
+def part_of_a_choice(a: Any, flag: Any) -> Any:
+    if flag > 0:
+        a = a * 2
+    return a[1:]
+
+
+def transposed_choice(a: Any, flag: Any) -> Any:
+    b = a * 2
+    if flag > 0:
+        b = a[::-1]
+    return b.T
+
+
+def views_of_an_own_array(a: Any, flag: Any) -> Any:
+    a = a.copy()
+    b = a
+    if flag > 0:
+        a = b[:]
+        b.fill(6)
+    else:
+        a = b[::-1].T
+    return b, a
+
+
+def read_after_a_write(a: Any, flag: Any) -> Any:
+    b = a[::-1] if flag > 0 else a[::-1, ::-1]
+    a[0, 1] = 9
+    return b
+
+
+@pytest.mark.filterwarnings("ignore:.* is cut at:RuntimeWarning")
+@pytest.mark.parametrize("part", [lambda x: x, lambda x: x.T, lambda x: x[::-1], lambda x: x[:, ::-1].T])
+@pytest.mark.parametrize(
+    "function", [part_of_a_choice, transposed_choice, views_of_an_own_array, read_after_a_write]
+)
+def test_a_view_of_a_choice_is_a_view_as_a_result(function: Callable[..., Any], part: Callable[[Any], Any]) -> None:
+    """It was a copy: what the caller wrote to it was lost."""
+    compiled = np.compile(function, backend="eager")
+    for flag in (1.0, -1.0):
+        ours, theirs = np.arange(9.0).reshape(3, 3), numpy.arange(9.0).reshape(3, 3)
+        found, expected = compiled(part(ours), np.asarray(flag)), function(part(theirs), flag)
+        assert_same(expected, found)
+        for number, (one, other) in enumerate(zip(found, expected, strict=True)):
+            one[...] = other[...] = 50 + number
+        assert_same((expected, theirs), (found, ours))
+
+
+def written_beside_another(a: Any, b: Any, flag: Any) -> Any:
+    if flag > 0:
+        a[0] = 5
+        b[1:] += a[:-1]
+    return a + 0
+
+
+@pytest.mark.parametrize("xp", [np, numpy])
+@pytest.mark.parametrize("fullgraph", [False, True])
+def test_arguments_that_overlap_are_written_in_a_branch(xp: Any, fullgraph: bool) -> None:
+    """Their graph has lost the order of reads and writes inside of the branch."""
+    compiled = np.compile(written_beside_another, backend="eager", fullgraph=fullgraph)
+    for view in (lambda x: x[:], lambda x: x[::-1]):
+        ours, theirs = xp.arange(6.0), numpy.arange(6.0)
+        expected = written_beside_another(theirs, view(theirs), 1.0)
+        for _ in range(2):
+            assert_same(
+                written_beside_another(numpy.ones(6), numpy.ones(6), 1.0),
+                compiled(xp.ones(6), xp.ones(6), np.asarray(1.0)),
+            )
+        with pytest.warns(RuntimeWarning, match="runs uncompiled: it writes, in a branch or a loop, to an array that"):
+            found = compiled(ours, view(ours), np.asarray(1.0))
+        assert_same(expected, found)
+        numpy.testing.assert_array_equal(ours, theirs)
