@@ -35,7 +35,7 @@ from tnp._compile.outer_state import (
 from tnp._compile.static_arguments import Static
 from tnp._core.base import SCALARS, flatiter, indirect, ndarray, readonly, scalar, strided, subclass, wrap, wrap_array
 from tnp._core.readonly_views import readonly_array, set_writeable
-from tnp._core.strided_views import UNDESCRIBED, Left, Source, laid_out, root, undescribed
+from tnp._core.strided_views import UNDESCRIBED, Left, Source, laid_out, root, shares, undescribed
 from tnp._transforms import pytree
 from tnp._transforms.registered_pytrees import registered
 from tnp._transforms.traced_numbers import Number
@@ -308,7 +308,8 @@ class Result:
         """Return what a result of a branch or a loop may be, if another name outside of the function may have it."""
         if self._outer is None:
             return []
-        others = [root(each) for each in self._results if getattr(each, "place", None) is not place]
+        results = [each for each in self._results if getattr(each, "place", None) is not place]
+        others = [tensor for each in results for tensor, _, _ in [(root(each), True, None), *shares(each)]]
 
         def is_seen(tensor: Tensor) -> bool:
             return control_flow.is_from_outside(tensor) or any(memory.same_storage(tensor, each) for each in others)

@@ -563,6 +563,16 @@ def views_of_an_own_array(a: Any, flag: Any) -> Any:
     return b, a
 
 
+def chosen_and_turned(a: Any, flag: Any) -> Any:
+    b = a * 2
+    for _ in range(3):
+        b = b + a
+    if flag > 0:
+        a = b
+        b = a.swapaxes(0, 1)
+    return a, b
+
+
 def read_after_a_write(a: Any, flag: Any) -> Any:
     b = a[::-1] if flag > 0 else a[::-1, ::-1]
     a[0, 1] = 9
@@ -572,7 +582,7 @@ def read_after_a_write(a: Any, flag: Any) -> Any:
 @pytest.mark.filterwarnings("ignore:.* is cut at:RuntimeWarning")
 @pytest.mark.parametrize("part", [lambda x: x, lambda x: x.T, lambda x: x[::-1], lambda x: x[:, ::-1].T])
 @pytest.mark.parametrize(
-    "function", [part_of_a_choice, transposed_choice, views_of_an_own_array, read_after_a_write]
+    "function", [part_of_a_choice, transposed_choice, views_of_an_own_array, chosen_and_turned, read_after_a_write]
 )
 def test_a_view_of_a_choice_is_a_view_as_a_result(function: Callable[..., Any], part: Callable[[Any], Any]) -> None:
     """It was a copy: what the caller wrote to it was lost."""
