@@ -20,7 +20,7 @@ from torch.fx import GraphModule
 from torch.overrides import TorchFunctionMode
 
 from backend_torch.autodiff import autodiff, old_values, transform_levels
-from backend_torch.graphs import compiling, graph_copies, host_calls
+from backend_torch.graphs import compiling, graph_copies, host_calls, loop_draws
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import functorch, traces, trees
@@ -221,8 +221,20 @@ def scanned(scan: Scan, step: Step, carry: Sequence[Tensor], xs: Sequence[Tensor
         )
     if module.meta["rules"] or _repeats(module) or _calls_again(module):
         return None
+    module, drawn = _drawn_before(scan, module, len(examples), length)
+    if loop_draws.draws(module):
+        return None
     like = _Loop(scan, module, (0, 0, 0, 0), length)
-    return _looped(like, module, (carry, xs, mode.outside(outer)), True)[:2]
+    return _looped(like, module, (carry, [*xs, *drawn], mode.outside(outer)), True)[:2]
+
+
+def _drawn_before(scan: Scan, module: GraphModule, place: int, length: int) -> tuple[GraphModule, Tensors]:
+    """Return a step that gets what it draws after ``place`` other inputs, and what all steps draw, in their order."""
+    module, drawing = loop_draws.apart(module, place)
+    if drawing is None:
+        return module, []
+    with functorch.down_to(None), torch.no_grad():
+        return module, scan(lambda carry, xs: ([], list(drawing())), [], [], length, False)[1]
 
 
 def counted(scan: Scan, step: GraphModule, carry: Sequence[Tensor], around: Sequence[Tensor], length: int) -> Tensors:
@@ -235,7 +247,9 @@ def counted(scan: Scan, step: GraphModule, carry: Sequence[Tensor], around: Sequ
     """
     if step.meta["rules"] or _repeats(step) or _calls_again(step):
         raise NotImplementedError("a gradient of a loop whose steps loop is taken step by step")
-    return _looped(_Loop(scan, step, (0, 0, 0, 0), length), step, (carry, [], around), True)[0]
+    step, drawn = _drawn_before(scan, step, len(carry), length)
+    _check_draws(step)
+    return _looped(_Loop(scan, step, (0, 0, 0, 0), length), step, (carry, drawn, around), True)[0]
 
 
 def _is_differentiated_further(ctx: Any, saved: Sequence[Tensor]) -> bool:
@@ -623,6 +637,15 @@ def check(module: GraphModule) -> None:
         )
 
 
+def _check_draws(module: GraphModule) -> None:
+    """Raise HeldError for draws that can't be made before: a derivative would draw others."""
+    if loop_draws.draws(module):
+        raise HeldError(
+            f"{trace_state.user_line()}: a branch or a loop whose derivative is taken can't draw random numbers whose "
+            "parameters it computes, nor in a loop without a bound: draw before, or give while_loop maximum_iterations"
+        )
+
+
 def _captured(functions: Sequence[Callable[[Tensors], Tensors]], examples: Sequence[Tensor]) -> Any:
     """Graphs of functions, and what they read from around, as the transforms have wrapped it.
 
@@ -665,12 +688,19 @@ def branch_of(predicate: Tensor, first: GraphModule, second: GraphModule, around
     """A branch of which derivatives are taken."""
     check(first)
     check(second)
-    return list(_Branch.apply(_Graphs([first, second]), predicate, *_own(around)))
+    modules, drawings = loop_draws.branches_apart([first, second])
+    for module in modules:
+        _check_draws(module)
+    with functorch.down_to(None), torch.no_grad():
+        drawn = [each for drawing in drawings for each in drawing()]
+    return list(_Branch.apply(_Graphs(modules), predicate, *_own(around), *drawn))
 
 
 def loop_of(test: GraphModule, step: GraphModule, carry: Sequence[Tensor], around: Sequence[Tensor]) -> Tensors:
     """A loop of which derivatives are taken."""
     check(step)
+    for module in (test, step):
+        _check_draws(module)
     return list(_While.apply(_Graphs([test, step], len(carry)), *carry, *_own(around)))
 
 
@@ -831,6 +861,10 @@ def pushed(
     Forward mode of forward mode differentiates the operations of that graph.
     """
     module, around = captured(lambda values: list(function(*values)), tensors)
+    module, drawing = loop_draws.apart(module)
+    _check_draws(module)
+    with functorch.down_to(None), torch.no_grad():
+        around = [*around, *(drawing() if drawing is not None else [])]
     inputs = [each.contiguous() for each in (*tensors, *around)]
     along = [each.contiguous() for each in _tangents(inputs, [*tangents, *[None] * len(around)])]
     with functorch.down_to(None):
