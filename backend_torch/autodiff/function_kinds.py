@@ -39,8 +39,11 @@ COPIES = frozenset({torch.clone, Tensor.clone})
 _NO_WRITES = frozenset({"requires_grad_", "detach_", "rename_", "share_memory_", "set_", "retain_grad"})
 
 _QUESTIONS = frozenset(
-    {"__get__", "dim", "numel", "size", "stride", "is_contiguous", "is_floating_point", "is_complex", "data_ptr"}
-)
+    {
+        "__get__", "dim", "numel", "size", "stride", "storage_offset", "is_contiguous", "is_floating_point",
+        "is_complex", "is_conj", "is_neg", "data_ptr", "_is_view", "_is_zerotensor",
+    }
+)  # fmt: skip
 """Functions that read properties of a tensor or make views: most of the calls."""
 
 PLAIN, FACTORY, WRITE, QUESTION = range(4)

@@ -42,6 +42,7 @@ FOUND = [
     ("writes to a chosen view", "compile", "grad", "jvp", "hessian"),
     ("writes an element outside", "linearize", "vectorized_map", "vjp", "vjp"),
     ("fills", "compile", "jacobian", "hessian"),
+    ("sorts", "vectorized_map", "linearize", "linearize"),  # a question about memory was taken for a read of it
     ("writes outside", "compile", "vectorized_map", "vjp", "hessian"),  # the end of a batch, seen by function modes
 ]
 
