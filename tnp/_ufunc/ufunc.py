@@ -28,7 +28,7 @@ from tnp._core.base import ndarray, number, scalar, wrap
 from tnp._core.convert import as_order, asarray, check_fits, home_of, output_tensor, tensor_of
 from tnp._core.dtype_table import PLAIN, Loops
 from tnp._core.dtypes import DtypeError, numpy_dtype
-from tnp._core.errors import explain, refuse_cast
+from tnp._core.errors import explain, long_of, refuse_cast
 from tnp._core.interop import defers_to, is_foreign
 from tnp._core.strided_views import put_back
 from tnp._core.ufunc_overrides import call_ufunc, overriding
@@ -305,6 +305,10 @@ class Ufunc:
                 if type(value) in WEAK and wanted.kind in "fc":
                     errstate.report_cast(value, float(np.finfo(wanted).max))
         made = cast_constant if signature is sig is None else constant  # a signature names the operand itself
+        if self.__name__ not in COMPARISONS:
+            for value, wanted in zip(tensors, resolved, strict=False):
+                if type(value) is int and wanted.kind == "b":
+                    long_of(value)  # OverflowError, though the truth of any integer is known
         try:
             inputs = [
                 made(value, wanted) if type(value) in WEAK else cast(value, self._tensor_dtype(wanted))

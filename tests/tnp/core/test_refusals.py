@@ -160,7 +160,9 @@ np.array(f, subok=f); np.roots(n); np.poly(n)
 np.is_busday("2011-07-01", holidays=["2011-07-01"], busdaycal=np.busdaycalendar())
 np.arange(0j, dtype=int); np.arange(-1 + 0j, dtype="f4"); np.arange(2 + 1j, dtype=bool)
 np.arange(np.asarray(2j), 3, dtype="f4")
-np.gradient(np.zeros((3, 1)), 0, edge_order=2); np.resize(f, n); np.is_busday("2011-07-01", busdaycal=())
+np.gradient(np.zeros((3, 1)), 0, edge_order=2); np.resize(f, n)
+np.minimum(1, -(2**70), dtype=bool, casting="unsafe")
+np.is_busday("2011-07-01", busdaycal=())
 np.is_busday("2011-07-01", None)
 """
 
@@ -252,7 +254,7 @@ np.var(x, 1, mean=x[None], ddof=1)
 np.arange(z[0], dtype=np.float16); np.arange(z[2] * 2, dtype="f4"); np.arange(0, 2, z[1] + 0.1, dtype="f4")
 np.arange(z[1], 3, dtype=int)
 np.put_along_axis(np.array(0), np.zeros(33, int), np.ones((1, 1, 1)), None)
-np.roots([n]); np.resize(f, b.sum()); np.resize(f, np.array([2, 3]))
+np.roots([n]); np.resize(f, b.sum()); np.resize(f, np.array([2, 3])); np.equal(1, 2**70, dtype=bool)
 np.average(np.ones((2, 2, 3)), (0, 2), np.ones((2, 3)), returned=True); x[[0], np.array(1, "uint64")]
 np.may_share_memory(f[0], f[0]); np.shares_memory(b[0], b[:1][0]); f[np.array([2**64 - 2], "uint64")]
 np.linspace(2**63, -(2**63), 3); np.linspace(1e30, 1, 3); np.linspace(x, 2**70, 3)
