@@ -99,5 +99,5 @@ def _calendar(weekmask: Any, holidays: Any, busdaycal: Any) -> dict[str, Any]:
 def _delivered(result: Any, out: Any) -> Any:
     if out is None:
         return wrap(tensor_of(result))
-    copyto(out, result)
+    copyto(out, result, "safe")
     return out

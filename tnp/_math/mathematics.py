@@ -11,6 +11,7 @@ from typing import Any, overload
 import numpy
 
 from backend_torch.kernels import mathematics as kernels
+from backend_torch.kernels.indexing import without_leading_ones
 from backend_torch.tensors import creation
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import SIGNED, to_numpy, to_torch
@@ -266,6 +267,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
         tensors: list[Any] = [None if fill is None else tensor_of(fill, real, device=tensor.device) for fill in fills]
         if complex_parts:
             tensors = [None if fill is None else fill[..., None] for fill in tensors]
+        tensors = [None if fill is None else without_leading_ones(fill, values.dim()) for fill in tensors]
         for fill in tensors:
             if fill is not None and numpy.broadcast_shapes(fill.shape, values.shape) != tuple(values.shape):
                 raise unassignable(fill.shape, values.shape)

@@ -161,7 +161,7 @@ np.is_busday("2011-07-01", holidays=["2011-07-01"], busdaycal=np.busdaycalendar(
 np.arange(0j, dtype=int); np.arange(-1 + 0j, dtype="f4"); np.arange(2 + 1j, dtype=bool)
 np.arange(np.asarray(2j), 3, dtype="f4")
 np.gradient(np.zeros((3, 1)), 0, edge_order=2); np.resize(f, n)
-np.minimum(1, -(2**70), dtype=bool, casting="unsafe")
+np.minimum(1, -(2**70), dtype=bool, casting="unsafe"); np.busday_count([], (), out=np.zeros(0, "f2"))
 np.is_busday("2011-07-01", busdaycal=())
 np.is_busday("2011-07-01", None)
 """
@@ -253,6 +253,7 @@ np.linalg.vector_norm(np.ones((2, 3, 2)), ord=[1, 2], axis=(0, 1)); np.var([0], 
 np.var(x, 1, mean=x[None], ddof=1)
 np.arange(z[0], dtype=np.float16); np.arange(z[2] * 2, dtype="f4"); np.arange(0, 2, z[1] + 0.1, dtype="f4")
 np.arange(z[1], 3, dtype=int)
+np.nan_to_num(np.array(-np.inf), neginf=np.array([[-4]])); np.nan_to_num(f, nan=np.ones((1, 4)))
 np.put_along_axis(np.array(0), np.zeros(33, int), np.ones((1, 1, 1)), None)
 np.roots([n]); np.resize(f, b.sum()); np.resize(f, np.array([2, 3])); np.equal(1, 2**70, dtype=bool)
 np.average(np.ones((2, 2, 3)), (0, 2), np.ones((2, 3)), returned=True); x[[0], np.array(1, "uint64")]
