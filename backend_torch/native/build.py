@@ -27,6 +27,7 @@ SOURCES = {
         "core",
         "memory",
         "layout",
+        "turned",
         "picking",
         "indexing",
         "kernels",

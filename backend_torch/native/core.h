@@ -58,6 +58,11 @@ inline char* writeable_data_of(const at::Tensor& tensor) {
   return static_cast<char*>(tensor.unsafeGetTensorImpl()->mutable_data());
 }
 
+// The address of the element at an offset in the tensor's storage.
+inline const char* data_of(const at::Tensor& tensor, int64_t offset) {
+  return data_of(tensor) + (offset - tensor.storage_offset()) * static_cast<int64_t>(tensor.itemsize());
+}
+
 constexpr int64_t LARGE = 32768;  // elements; for arrays of more torch's kernels use several threads
 
 // Call `run(from, count)` for parts of `n` elements in torch's threads, without the GIL; a part has `least` at least.

@@ -15,6 +15,7 @@
 #include <torch/csrc/Device.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -27,6 +28,7 @@
 #include "layout.h"
 #include "loops.h"
 #include "recording.h"
+#include "turned.h"
 
 namespace tnp {
 namespace {
@@ -43,6 +45,33 @@ PyObject* head(Body&& body) {
 
 // Return the tensor of an array that passes the guard, else nullptr.
 const at::Tensor* array_tensor(PyObject* x) { return is_array(x) ? plain_tensor(x) : nullptr; }
+
+// As `array_tensor`, or the tensor of a view with negative strides, which has them reversed (`Elements`).
+const at::Tensor* writeable_tensor(PyObject* x) { return is_array(x) || is_turned(x) ? plain_tensor(x) : nullptr; }
+
+// Give a function that makes a new array copies of those arguments that have negative strides.
+template <auto FUNCTION>
+PyObject* reading(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  if (std::none_of(args, args + count, is_turned)) return FUNCTION(self, args, count);
+  return head([&]() -> PyObject* {
+    c10::SmallVector<THPObjectPtr, 8> owned;
+    c10::SmallVector<PyObject*, 8> given;
+    for (Py_ssize_t i = 0; i < count; i++) {
+      owned.emplace_back(straight(args[i]));
+      given.push_back(owned.back().get());
+      if (given.back() == nullptr) return nullptr;
+    }
+    return FUNCTION(self, given.data(), count);
+  });
+}
+template <auto FUNCTION>
+PyObject* reading_one(PyObject* self, PyObject* x) {
+  if (!is_turned(x)) return FUNCTION(self, x);
+  return head([&]() -> PyObject* {
+    THPObjectPtr copy(straight(x));
+    return copy == nullptr ? nullptr : FUNCTION(self, copy.get());
+  });
+}
 
 // Whether one loop can read a tensor's elements in C order; `stride` gets the step between them.
 bool is_line(const at::Tensor& tensor, int64_t& stride) {
@@ -403,7 +432,8 @@ void gather_rows(CopyLoop loop, char* to, int64_t width_to, const char* from, in
     gather_rows(loop, to + i * step * width_to, width_to, from + i * strides[0] * width, width, sizes.slice(1), strides + 1);
 }
 
-// Copy the elements of a strided array in C order, cast to a dtype.
+}  // namespace
+
 void gather(char* to, int8_t into, const char* from, int8_t dtype, c10::IntArrayRef sizes, const int64_t* strides) {
   auto loop = copy_loop(dtype, into);
   int64_t n = c10::multiply_integers(sizes), width_to = itemsize(into), width = itemsize(dtype);
@@ -418,16 +448,17 @@ void gather(char* to, int8_t into, const char* from, int8_t dtype, c10::IntArray
   });
 }
 
-// Whether a copy that keeps the order of the axes in memory is in C order.
-bool keeps_c_order(const at::Tensor& tensor) {
+bool keeps_c_order(c10::IntArrayRef sizes, c10::IntArrayRef strides) {
   int64_t outer = std::numeric_limits<int64_t>::max();
-  for (int64_t axis = 0; axis < tensor.dim(); axis++) {
-    if (tensor.sizes()[axis] == 1) continue;
-    if (tensor.strides()[axis] == 0 || tensor.strides()[axis] > outer) return false;
-    outer = tensor.strides()[axis];
+  for (size_t axis = 0; axis < sizes.size(); axis++) {
+    if (sizes[axis] == 1) continue;
+    if (strides[axis] == 0 || strides[axis] > outer) return false;
+    outer = strides[axis];
   }
   return true;
 }
+
+namespace {
 
 // Copy an array's elements to memory in C order, cast to a dtype.
 void copy_elements(const at::Tensor& made, const at::Tensor& tensor, int8_t from, int8_t to) {
@@ -482,7 +513,7 @@ bool is_truncation(int8_t from, int8_t to) { return bit(from) & (FLOATS | bit(F1
 // Copy an array to a dtype or its own; the copy is in C order, and would be if the order were kept.
 PyObject* cast(PyObject* x, PyObject* wanted) {
   const at::Tensor* tensor = array_tensor(x);
-  if (tensor == nullptr || tensor->numel() == 0 || !keeps_c_order(*tensor)) return nullptr;
+  if (tensor == nullptr || tensor->numel() == 0 || !keeps_c_order(tensor->sizes(), tensor->strides())) return nullptr;
   int8_t from = dtype_of(*tensor), to = read_dtype(wanted, from);
   if (from == NONE || from >= LOOPS || to == NONE || to >= LOOPS) return nullptr;
   if (is_truncation(from, to)) {
@@ -533,31 +564,34 @@ PyObject* array(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if ((count != 2 && count != 9) || !is_quiet()) return nullptr;
     if (count == 9 && !(args[2] == Py_True && is_letter(args[3], 'K') && is_zero(args[5]) && is_zero(args[6]))) return nullptr;
     if (count == 9 && !(PyBool_Check(args[4]) && are_none(args, 7, 9))) return nullptr;
-    if (is_array(args[0])) return makes_on_cpu() ? cast(args[0], args[1]) : nullptr;
-    if (at::Tensor given; is_numpy(args[0])) {
-      if (!makes_on_cpu() || !borrow(args[0], given) || !is_dense(given)) return nullptr;
+    THPObjectPtr owned(count == 9 ? straight(args[0]) : Py_NewRef(args[0]));  // without `copy` a view may be the result
+    PyObject* object = owned.get();
+    if (object == nullptr) return nullptr;
+    if (is_array(object)) return makes_on_cpu() ? cast(object, args[1]) : nullptr;
+    if (at::Tensor given; is_numpy(object)) {
+      if (!makes_on_cpu() || !borrow(object, given) || !is_dense(given)) return nullptr;
       int8_t own = dtype_of(given);
       return read_dtype(args[1], own) == own ? copied(given, own, own) : nullptr;
     }
-    if (!is_list(args[0])) {
+    if (!is_list(object)) {
       alignas(16) char one[16];
-      int8_t dtype = makes_on_cpu() ? store_element(args[0], args[1], one) : NONE;
+      int8_t dtype = makes_on_cpu() ? store_element(object, args[1], one) : NONE;
       if (dtype == NONE) return nullptr;
       at::Tensor made = empty({}, dtype);
       std::memcpy(writeable_data_of(made), one, itemsize(dtype));
       return wrap_array(std::move(made));
     }
-    if (PySequence_Fast_GET_SIZE(args[0]) > 0 && is_array(items_of(args[0])[0]))
-      return makes_on_cpu() ? stacked(args[0], args[1]) : nullptr;
+    if (PySequence_Fast_GET_SIZE(object) > 0 && is_array(items_of(object)[0]))
+      return makes_on_cpu() ? stacked(object, args[1]) : nullptr;
     Listed found;
-    int8_t own = survey(args[0], 0, found) ? found.dtype() : NONE;
+    int8_t own = survey(object, 0, found) ? found.dtype() : NONE;
     int8_t dtype = own == NONE ? NONE : read_dtype(args[1], own);
     if (dtype == NONE || dtype >= LOOPS || (found.has_scalar && dtype != own && (own != F64 || dtype != F32))) return nullptr;
     if (dtype == B1 && own != B1) return nullptr;
     if (!makes_on_cpu()) return nullptr;
     at::Tensor made = empty(found.shape, dtype);
     char* to = writeable_data_of(made);
-    return store_list(args[0], 0, found, dtype, to) ? wrap_array(std::move(made)) : nullptr;
+    return store_list(object, 0, found, dtype, to) ? wrap_array(std::move(made)) : nullptr;
   });
 }
 
@@ -751,11 +785,11 @@ bool cast_element(char* to, int8_t dtype, const char* from, int8_t given) {
 }
 
 PyObject* transposed(PyObject* x) {
-  const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
+  const at::Tensor* tensor = is_quiet() ? writeable_tensor(x) : nullptr;
   if (tensor == nullptr) return nullptr;
-  Shape sizes(tensor->sizes().rbegin(), tensor->sizes().rend());
-  Shape strides(tensor->strides().rbegin(), tensor->strides().rend());
-  return wrap_view(x, *tensor, sizes, strides, tensor->storage_offset());
+  Elements from(x, *tensor);
+  Shape sizes(from.sizes.rbegin(), from.sizes.rend()), strides(from.strides.rbegin(), from.strides.rend());
+  return wrap_elements(x, *tensor, sizes, strides, from.offset);
 }
 
 namespace {
@@ -784,14 +818,42 @@ PyObject* squeeze(PyObject*, PyObject* x) {
 // swapaxes(x, axis, other)
 PyObject* swapaxes(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
-    const at::Tensor* tensor = count == 3 && is_quiet() ? array_tensor(args[0]) : nullptr;
+    const at::Tensor* tensor = count == 3 && is_quiet() ? writeable_tensor(args[0]) : nullptr;
     int64_t one, other;
     if (tensor == nullptr || !read_axis(args[1], tensor->dim(), one) || !read_axis(args[2], tensor->dim(), other))
       return nullptr;
-    Shape sizes(tensor->sizes()), strides(tensor->strides());
+    Elements from(args[0], *tensor);
+    Shape sizes(from.sizes), strides(from.strides);
     std::swap(sizes[one], sizes[other]);
     std::swap(strides[one], strides[other]);
-    return wrap_view(args[0], *tensor, sizes, strides, tensor->storage_offset());
+    return wrap_elements(args[0], *tensor, sizes, strides, from.offset);
+  });
+}
+
+// flip(x, axis): reverse the elements along all axes, one, or those of a tuple.
+PyObject* flip(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = count == 2 && is_quiet() ? writeable_tensor(args[0]) : nullptr;
+    if (tensor == nullptr || tensor->numel() == 0 || tensor->dim() == 0 || tensor->dim() > 32) return nullptr;
+    Elements from(args[0], *tensor);
+    Shape strides(from.strides);
+    int64_t offset = from.offset, dim = tensor->dim(), axis;
+    uint64_t turned = 0;
+    auto turn = [&](int64_t one) {
+      offset += (from.sizes[one] - 1) * strides[one];
+      strides[one] = -strides[one];
+      turned |= uint64_t{1} << one;
+    };
+    if (args[1] == Py_None) {
+      for (axis = 0; axis < dim; axis++) turn(axis);
+    } else {
+      bool is_tuple = PyTuple_CheckExact(args[1]);
+      for (Py_ssize_t i = 0; i < (is_tuple ? PyTuple_GET_SIZE(args[1]) : 1); i++) {
+        if (!read_axis(is_tuple ? PyTuple_GET_ITEM(args[1], i) : args[1], dim, axis) || turned >> axis & 1) return nullptr;
+        turn(axis);
+      }
+    }
+    return wrap_elements(args[0], *tensor, from.sizes, strides, offset);
   });
 }
 
@@ -1581,10 +1643,13 @@ PyObject* concatenate(PyObject*, PyObject* arrays) {
     Py_ssize_t count = PySequence_Fast_GET_SIZE(arrays);
     if (count == 0 || count > 64) return nullptr;
     const at::Tensor* parts[64];
+    c10::SmallVector<THPObjectPtr, 2> copies;
     Shape shape;
     int64_t bytes = 0;
     for (Py_ssize_t i = 0; i < count; i++) {
-      parts[i] = array_tensor(items_of(arrays)[i]);
+      PyObject* part = items_of(arrays)[i];
+      if (is_turned(part)) part = copies.emplace_back(straight(part)).get();
+      parts[i] = part == nullptr ? nullptr : array_tensor(part);
       if (parts[i] == nullptr || parts[i]->dim() == 0 || parts[i]->numel() == 0) return nullptr;
       if (!is_dense(*parts[i]) || parts[i]->dtype() != parts[0]->dtype()) return nullptr;
       if (i == 0)
@@ -1623,46 +1688,47 @@ PyMethodDef FUNCTIONS[] = {
     TNP_FAST("ones", filled<ONES>),
     TNP_FAST("empty", filled<NOTHING>),
     TNP_FAST("full", full),
-    TNP_FAST("like", like),
-    TNP_FAST("astype", astype),
-    TNP_FAST("item", item),
-    {"count_nonzero", count_nonzero, METH_O, nullptr},
+    TNP_FAST("like", reading<like>),
+    TNP_FAST("astype", reading<astype>),
+    TNP_FAST("item", reading<item>),
+    {"count_nonzero", reading_one<count_nonzero>, METH_O, nullptr},
     {"squeeze", squeeze, METH_O, nullptr},
     TNP_FAST("swapaxes", swapaxes),
+    TNP_FAST("flip", flip),
     TNP_FAST("at_least", at_least),
     TNP_FAST("diagonal", diagonal),
     TNP_FAST("in_order", in_order),
     {"ravel", ravel, METH_O, nullptr},
     TNP_FAST("part", part),
-    {"nonzero", nonzero, METH_O, nullptr},
+    {"nonzero", reading_one<nonzero>, METH_O, nullptr},
     TNP_FAST("arange", arange),
     {"eye", eye, METH_O, nullptr},
     TNP_FAST("array", array),
-    {"copy", copy, METH_O, nullptr},
-    {"flatten", flatten, METH_O, nullptr},
-    {"tolist", tolist, METH_O, nullptr},
+    {"copy", reading_one<copy>, METH_O, nullptr},
+    {"flatten", reading_one<flatten>, METH_O, nullptr},
+    {"tolist", reading_one<tolist>, METH_O, nullptr},
     TNP_FAST("reshape", reshape),
     {"transpose", transpose, METH_O, nullptr},
-    TNP_FAST("std", spread<true>),
-    TNP_FAST("var", spread<false>),
-    TNP_FAST("sum", reduce<SUM>),
-    TNP_FAST("cumsum", scan<true>),
-    TNP_FAST("cumprod", scan<false>),
-    TNP_FAST("prod", reduce<PROD>),
-    TNP_FAST("max", reduce<MAX>),
-    TNP_FAST("min", reduce<MIN>),
-    TNP_FAST("any", reduce<ANY>),
-    TNP_FAST("all", reduce<ALL>),
-    TNP_FAST("argmax", reduce<ARGMAX>),
-    TNP_FAST("argmin", reduce<ARGMIN>),
-    TNP_FAST("mean", reduce<MEAN>),
-    TNP_FAST("dot", dot),
-    TNP_FAST("vdot", vdot),
+    TNP_FAST("std", reading<spread<true>>),
+    TNP_FAST("var", reading<spread<false>>),
+    TNP_FAST("sum", reading<reduce<SUM>>),
+    TNP_FAST("cumsum", reading<scan<true>>),
+    TNP_FAST("cumprod", reading<scan<false>>),
+    TNP_FAST("prod", reading<reduce<PROD>>),
+    TNP_FAST("max", reading<reduce<MAX>>),
+    TNP_FAST("min", reading<reduce<MIN>>),
+    TNP_FAST("any", reading<reduce<ANY>>),
+    TNP_FAST("all", reading<reduce<ALL>>),
+    TNP_FAST("argmax", reading<reduce<ARGMAX>>),
+    TNP_FAST("argmin", reading<reduce<ARGMIN>>),
+    TNP_FAST("mean", reading<reduce<MEAN>>),
+    TNP_FAST("dot", reading<dot>),
+    TNP_FAST("vdot", reading<vdot>),
     TNP_FAST("linspace", linspace),
-    TNP_FAST("bincount", bincount),
-    TNP_FAST("norm", norm),
-    TNP_FAST("where", where),
-    TNP_FAST("roll", roll),
+    TNP_FAST("bincount", reading<bincount>),
+    TNP_FAST("norm", reading<norm>),
+    TNP_FAST("where", reading<where>),
+    TNP_FAST("roll", reading<roll>),
     {"concatenate", concatenate, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

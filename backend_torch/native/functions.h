@@ -17,6 +17,12 @@ bool makes_on_cpu();
 // The array with its axes reversed, a view; as `matmul`.
 PyObject* transposed(PyObject* x);
 
+// Copy the elements of a strided array in C order, cast to a dtype.
+void gather(char* to, int8_t into, const char* from, int8_t dtype, c10::IntArrayRef sizes, const int64_t* strides);
+
+// Whether a copy that keeps the order of the axes in memory is in C order.
+bool keeps_c_order(c10::IntArrayRef sizes, c10::IntArrayRef strides);
+
 // The array that NumPy makes of a list or tuple of numbers; undefined if the core does not make it.
 at::Tensor of_list(PyObject* list);
 

@@ -8,6 +8,7 @@
 
 #include "functions.h"
 #include "layout.h"
+#include "turned.h"
 
 namespace tnp {
 namespace {
@@ -166,6 +167,12 @@ PyObject* argument(PyObject* x, int64_t most) {
   if (is_array(x) || is_readonly(x)) {  // its views come from the Python path
     const at::Tensor* tensor = plain_tensor(x);
     return tensor == nullptr || tensor->numel() > most || tensor->numel() == 0 ? nullptr : numpy_view(*tensor, x);
+  }
+  if (is_turned(x)) {
+    const at::Tensor* tensor = plain_tensor(x);
+    if (tensor == nullptr || tensor->numel() > most) return nullptr;
+    Elements elements(x, *tensor);
+    return numpy_part(*tensor, x, elements.sizes, elements.strides, elements.offset);
   }
   if (most == TENSORS && THPVariable_CheckExact(x)) {
     const at::Tensor& tensor = THPVariable_Unpack(x);
@@ -426,6 +433,20 @@ PyObject* numpy_part(const at::Tensor& tensor, PyObject* owner, c10::IntArrayRef
 }
 
 bool is_numpy(PyObject* x) { return Py_TYPE(x) == numpy_array; }
+
+bool is_writeable_numpy(PyObject* array) { return reinterpret_cast<const NumpyArray*>(array)->flags & IS_WRITEABLE; }
+
+bool read_strides(PyObject* array, const at::Tensor& tensor, c10::SmallVector<int64_t, 6>& strides) {
+  const auto* given = reinterpret_cast<const NumpyArray*>(array);
+  if (!is_numpy(array) || !is_writeable_numpy(array) || !(given->flags & IS_ALIGNED) || given->dim != tensor.dim()) return false;
+  if (read_dtype(given->dtype, NONE) != dtype_of(tensor)) return false;
+  int64_t width = static_cast<int64_t>(tensor.itemsize());
+  for (int axis = 0; axis < given->dim; axis++) {
+    if (given->sizes[axis] != tensor.sizes()[axis] || given->strides[axis] % width != 0) return false;
+    strides[axis] = given->strides[axis] / width;
+  }
+  return true;
+}
 
 PyObject* numpy_scalar(PyObject* x) {
   char number = held(x)->has_value ? numpy_number(held(x)->dtype) : static_cast<char>(-1);

@@ -1,6 +1,8 @@
 // Run NumPy on the memory of arrays, for functions that backend_torch computes by NumPy at any size.
 #pragma once
 
+#include <c10/util/SmallVector.h>
+
 #include "core.h"
 #include "loops.h"
 
@@ -16,6 +18,12 @@ PyObject* numpy_part(const at::Tensor& tensor, PyObject* owner, c10::IntArrayRef
 
 // Whether an object is an array of NumPy's own class.
 bool is_numpy(PyObject* x);
+
+// Whether NumPy may write to one of its arrays.
+bool is_writeable_numpy(PyObject* array);
+
+// Read the strides, in elements, of a writeable NumPy array of a tensor's shape and dtype; false for any other object.
+bool read_strides(PyObject* array, const at::Tensor& tensor, c10::SmallVector<int64_t, 6>& strides);
 
 // The value of a scalar of tnp that passes the guard, or of a NumPy scalar; nullptr for anything else.
 const char* scalar_value(PyObject* x, int8_t& dtype);

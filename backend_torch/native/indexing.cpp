@@ -2,6 +2,7 @@
 
 #include <c10/util/SmallVector.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "functions.h"
@@ -9,6 +10,7 @@
 #include "layout.h"
 #include "loops.h"
 #include "picking.h"
+#include "turned.h"
 
 namespace tnp {
 namespace {
@@ -21,16 +23,16 @@ struct View {
   bool is_element = true;  // whether the key is one integer for each axis
 };
 
-bool add_integer(const at::Tensor& tensor, int64_t axis, PyObject* item, View& view) {
-  int64_t index, size = tensor.sizes()[axis];
+bool add_integer(const Elements& from, int64_t axis, PyObject* item, View& view) {
+  int64_t index, size = from.sizes[axis];
   if (!read_integer(item, index) || index < -size || index >= size) return false;
-  view.offset += (index < 0 ? index + size : index) * tensor.strides()[axis];
+  view.offset += (index < 0 ? index + size : index) * from.strides[axis];
   return true;
 }
 
 bool is_bound(PyObject* bound) { return bound == Py_None || PyLong_CheckExact(bound); }
 
-bool add_slice(const at::Tensor& tensor, int64_t axis, PyObject* item, View& view, bool may_turn) {
+bool add_slice(const Elements& from, int64_t axis, PyObject* item, View& view) {
   auto* slice = reinterpret_cast<PySliceObject*>(item);
   if (!is_bound(slice->start) || !is_bound(slice->stop) || !is_bound(slice->step)) return false;
   Py_ssize_t start, stop, step;
@@ -38,9 +40,8 @@ bool add_slice(const at::Tensor& tensor, int64_t axis, PyObject* item, View& vie
     PyErr_Clear();
     return false;
   }
-  if (step < 1 && !may_turn) return false;
-  Py_ssize_t length = PySlice_AdjustIndices(tensor.sizes()[axis], &start, &stop, step);
-  int64_t stride = tensor.strides()[axis];
+  Py_ssize_t length = PySlice_AdjustIndices(from.sizes[axis], &start, &stop, step);
+  int64_t stride = from.strides[axis];
   view.offset += start * stride;
   view.sizes.push_back(length);
   view.strides.push_back(stride * step);
@@ -48,9 +49,9 @@ bool add_slice(const at::Tensor& tensor, int64_t axis, PyObject* item, View& vie
   return true;
 }
 
-void add_axis(const at::Tensor& tensor, int64_t axis, View& view) {
-  view.sizes.push_back(tensor.sizes()[axis]);
-  view.strides.push_back(tensor.strides()[axis]);
+void add_axis(const Elements& from, int64_t axis, View& view) {
+  view.sizes.push_back(from.sizes[axis]);
+  view.strides.push_back(from.strides[axis]);
   view.is_element = false;
 }
 
@@ -58,13 +59,13 @@ bool is_basic(PyObject* item) {
   return is_integer(item) || PySlice_Check(item) || item == Py_None || item == Py_Ellipsis;
 }
 
-// Parse a key; false if it is not a valid basic index. With `may_turn` strides may be negative.
-bool parse(const at::Tensor& tensor, PyObject* key, View& view, bool may_turn = false) {
-  int64_t dim = tensor.dim(), axis = 0;
-  view.offset = tensor.storage_offset();
+// Parse a key; false if it is not a valid basic index.
+bool parse(const Elements& from, PyObject* key, View& view) {
+  int64_t dim = static_cast<int64_t>(from.sizes.size()), axis = 0;
+  view.offset = from.offset;
   if (!PyTuple_CheckExact(key) && key != Py_None && key != Py_Ellipsis) {
     if (dim == 0) return false;
-    if (is_integer(key) ? !add_integer(tensor, 0, key, view) : !PySlice_Check(key) || !add_slice(tensor, 0, key, view, may_turn))
+    if (is_integer(key) ? !add_integer(from, 0, key, view) : !PySlice_Check(key) || !add_slice(from, 0, key, view))
       return false;
     axis = 1;
   } else {
@@ -87,19 +88,19 @@ bool parse(const at::Tensor& tensor, PyObject* key, View& view, bool may_turn = 
       PyObject* item = item_of(i);
       if (item == Py_None) {
         view.sizes.push_back(1);
-        view.strides.push_back(axis < dim ? tensor.sizes()[axis] * tensor.strides()[axis] : 1);
+        view.strides.push_back(axis < dim ? from.sizes[axis] * from.strides[axis] : 1);
         view.is_element = false;
       } else if (item == Py_Ellipsis) {
-        for (int64_t left = dim - taken; left > 0; left--) add_axis(tensor, axis++, view);
+        for (int64_t left = dim - taken; left > 0; left--) add_axis(from, axis++, view);
         view.is_element = false;
       } else if (is_integer(item)) {
-        if (!add_integer(tensor, axis++, item, view)) return false;
-      } else if (!add_slice(tensor, axis++, item, view, may_turn)) {
+        if (!add_integer(from, axis++, item, view)) return false;
+      } else if (!add_slice(from, axis++, item, view)) {
         return false;
       }
     }
   }
-  while (axis < dim) add_axis(tensor, axis++, view);
+  while (axis < dim) add_axis(from, axis++, view);
   return static_cast<int64_t>(view.sizes.size()) <= MOST_DIMENSIONS;
 }
 
@@ -125,91 +126,72 @@ int64_t count(const View& view) {
   return n;
 }
 
-PyObject* element_or_view(PyObject* array, const at::Tensor& tensor, int8_t dtype, const View& view, bool is_element) {
-  if (is_element)
-    return wrap_scalar(data_of(tensor) + (view.offset - tensor.storage_offset()) * itemsize(dtype), dtype);
-  return wrap_view(array, tensor, view.sizes, view.strides, view.offset);
+bool is_forward(const View& view) {
+  return std::all_of(view.strides.begin(), view.strides.end(), [](int64_t stride) { return stride >= 0; });
 }
 
-// Make the view that slices with a negative step select: an array over NumPy's view, with torch's view of these axes
-// reversed. nullptr without an exception if the Python path has to index.
-PyObject* get_turned(PyObject* array, const at::Tensor& tensor, PyObject* key) {
-  if (PyTuple_CheckExact(key))  // NumPy's strides of new axes are other ones
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
-      if (PyTuple_GET_ITEM(key, i) == Py_None) return nullptr;
-  View view;
-  if (tensor.numel() == 0 || !parse(tensor, key, view, true) || count(view) == 0) return nullptr;
-  c10::SmallVector<int64_t, 6> strides = view.strides, turned;
-  int64_t offset = view.offset;
-  for (size_t axis = 0; axis < strides.size(); axis++) {
-    if (strides[axis] >= 0) continue;
-    offset += (view.sizes[axis] - 1) * strides[axis];
-    strides[axis] = -strides[axis];
-    turned.push_back(static_cast<int64_t>(axis));
-  }
-  if (turned.empty()) return nullptr;
-  static PyObject* names[] = {PyUnicode_InternFromString("tensor"), PyUnicode_InternFromString("dtype"),
-                              PyUnicode_InternFromString("ahead"), PyUnicode_InternFromString("host"),
-                              PyUnicode_InternFromString("turn")};
-  PyObject* ordinary = wrap_view(array, tensor, view.sizes, strides, offset);
-  PyObject* ahead = ordinary == nullptr ? nullptr : PyObject_GetAttr(ordinary, names[0]);
-  PyObject* dtype = ahead == nullptr ? nullptr : PyObject_GetAttr(ahead, names[1]);
-  PyObject* host = dtype == nullptr ? nullptr : numpy_part(tensor, ahead, view.sizes, view.strides, view.offset);
-  PyObject* axes = host == nullptr ? nullptr : PyTuple_New(static_cast<Py_ssize_t>(turned.size()));
-  for (size_t i = 0; axes != nullptr && i < turned.size(); i++)
-    PyTuple_SET_ITEM(axes, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(turned[i]));
-  PyObject* parts = axes == nullptr ? nullptr : Py_BuildValue("((OOO))", axes, dtype, Py_False);
-  PyObject* turn = parts == nullptr ? nullptr : PyTuple_Type.tp_new(classes.turn, parts, nullptr);
-  PyObject* made = turn == nullptr ? nullptr : classes.strided->tp_alloc(classes.strided, 0);
-  if (made != nullptr && (PyObject_SetAttr(made, names[2], ahead) < 0 || PyObject_SetAttr(made, names[3], host) < 0 ||
-                          PyObject_SetAttr(made, names[4], turn) < 0))
-    Py_CLEAR(made);
-  for (PyObject* each : {ordinary, ahead, dtype, host, axes, parts, turn}) Py_XDECREF(each);
-  return made;
+bool has_new_axis(PyObject* key) {
+  if (!PyTuple_CheckExact(key)) return key == Py_None;
+  PyObject** items = PySequence_Fast_ITEMS(key);
+  return std::find(items, items + PyTuple_GET_SIZE(key), Py_None) != items + PyTuple_GET_SIZE(key);
+}
+
+PyObject* element_or_view(PyObject* array, const at::Tensor& tensor, int8_t dtype, const View& view, bool is_element) {
+  if (is_element) return wrap_scalar(data_of(tensor, view.offset), dtype);
+  return wrap_elements(array, tensor, view.sizes, view.strides, view.offset);
 }
 
 }  // namespace
 
 PyObject* get_item(PyObject* array, PyObject* key) {
   if (!is_quiet()) return nullptr;
-  const at::Tensor* tensor = plain_tensor(array);
+  const at::Tensor* tensor = viewed_tensor(array);
   if (tensor == nullptr) return nullptr;
   int8_t dtype = dtype_of(tensor->unsafeGetTensorImpl());
   if (dtype == NONE) return nullptr;
-  if (has_index_array(key)) return get_picked(array, *tensor, key);
+  if (has_index_array(key)) {
+    if (!is_turned(array)) return get_picked(array, *tensor, key);
+    at::Tensor copy = straightened(array);
+    return copy.defined() ? get_picked(array, copy, key) : nullptr;
+  }
+  Elements elements(array, *tensor);
   View view;
-  if (!parse(*tensor, key, view)) return is_array(array) ? get_turned(array, *tensor, key) : nullptr;
-  if (is_readonly(array) && !view.is_element) return nullptr;
+  if (!parse(elements, key, view) || (is_readonly(array) && !view.is_element)) return nullptr;
+  bool is_ordinary = !is_turned(array) && is_forward(view);
+  if (!is_ordinary && (count(view) == 0 || has_new_axis(key))) return nullptr;  // NumPy's strides of these are other ones
   return element_or_view(array, *tensor, dtype, view, view.is_element);
 }
 
 PyObject* get_row(PyObject* array, int64_t index) {
   if (!is_quiet()) return nullptr;
-  const at::Tensor* tensor = plain_tensor(array);
+  const at::Tensor* tensor = viewed_tensor(array);
   if (tensor == nullptr || tensor->dim() == 0) return nullptr;
   int8_t dtype = dtype_of(tensor->unsafeGetTensorImpl());
   if (dtype == NONE || index < 0 || index >= tensor->sizes()[0]) return nullptr;
+  Elements elements(array, *tensor);
   View view;
-  view.offset = tensor->storage_offset() + index * tensor->strides()[0];
-  for (int64_t axis = 1; axis < tensor->dim(); axis++) add_axis(*tensor, axis, view);
+  view.offset = elements.offset + index * elements.strides[0];
+  for (int64_t axis = 1; axis < tensor->dim(); axis++) add_axis(elements, axis, view);
   return element_or_view(array, *tensor, dtype, view, view.sizes.empty());
 }
 
 bool set_item(PyObject* array, PyObject* key, PyObject* value) {
   if (!is_quiet()) return false;
-  const at::Tensor* tensor = plain_tensor(array);
+  const at::Tensor* tensor = viewed_tensor(array);
   if (tensor == nullptr) return false;
   int8_t dtype = dtype_of(tensor->unsafeGetTensorImpl());
   if (dtype == NONE) return false;
-  if (has_index_array(key)) return set_picked(array, *tensor, key, value);
+  if (has_index_array(key)) return !is_turned(array) && set_picked(array, *tensor, key, value);
+  if (dtype >= LOOPS || (is_turned(array) && is_locked(array))) return false;
+  Elements elements(array, *tensor);
   View view;
-  if (dtype >= LOOPS || !parse(*tensor, key, view)) return false;
+  if (!parse(elements, key, view)) return false;
   for (int64_t stride : tensor->strides())
     if (stride == 0) return false;  // may be a broadcast view, which is read-only
   if (count(view) > FEW && view.sizes.size() != 1) return false;
   int64_t width = itemsize(dtype);
   int8_t given_dtype = dtype;
-  at::Tensor cast;
+  at::Tensor copied, cast;
   alignas(16) char number[16];
   static const int64_t NO_STRIDES[MOST_DIMENSIONS] = {};
   c10::IntArrayRef zeros(NO_STRIDES, view.sizes.size());
@@ -221,6 +203,7 @@ bool set_item(PyObject* array, PyObject* key, PyObject* value) {
   } else {
     const char* element = scalar_value(value, given_dtype);
     const at::Tensor* source = element == nullptr && is_ours(value) ? plain_tensor(value) : nullptr;
+    if (is_turned(value) && (copied = straightened(value)).defined()) source = &copied;
     if (element == nullptr && source == nullptr) return false;
     if (source != nullptr) given_dtype = dtype_of(*source);
     if (element != nullptr || source->dim() == 0) {
@@ -231,7 +214,7 @@ bool set_item(PyObject* array, PyObject* key, PyObject* value) {
     } else if (source->sizes() != c10::IntArrayRef(view.sizes)) {
       return false;
     } else if (may_overlap(*source, *tensor)) {
-      const char* to = data_of(*tensor) + (view.offset - tensor->storage_offset()) * width;
+      const char* to = data_of(*tensor, view.offset);
       return given_dtype == dtype && data_of(*source) == to &&
              source->strides() == c10::IntArrayRef(view.strides);  // x[1:5] = x[1:5]
     } else {

@@ -124,6 +124,8 @@ bool show(Held* it) {
   return true;
 }
 
+}  // namespace
+
 PyObject* get_tensor(PyObject* self, void*) {
   Held* it = held(self);
   if (it->tensor == nullptr) {
@@ -136,6 +138,8 @@ PyObject* get_tensor(PyObject* self, void*) {
   }
   return Py_NewRef(it->tensor);
 }
+
+namespace {
 
 // Choose the class of a scalar that got another tensor: float64, or the plain class, whose value C code must not read.
 void choose_class(PyObject* self) {
@@ -163,6 +167,8 @@ bool has_bytes(const at::Tensor& tensor) {
   return true;
 }
 
+}  // namespace
+
 int set_tensor(PyObject* self, PyObject* value, void*) {
   Held* it = held(self);
   if (value != nullptr && THPVariable_CheckExact(value) && !has_bytes(THPVariable_Unpack(value))) return -1;
@@ -180,6 +186,8 @@ int set_tensor(PyObject* self, PyObject* value, void*) {
   if (is_scalar(self)) choose_class(self);
   return 0;
 }
+
+namespace {
 
 PyObject* scalar_classes;  // NumPy's, by dtype number; None for a dtype that NumPy lacks
 
@@ -304,8 +312,16 @@ PyObject* wrap_recorded(at::Tensor&& tensor) {
 
 namespace {
 
+// Make an array of a class; the class of ordinary ones has objects for reuse.
+PyObject* wrap_as(PyTypeObject* type, at::Tensor&& tensor) {
+  if (type == classes.array) return wrap_array(std::move(tensor));
+  PyObject* made = type->tp_alloc(type, 0);
+  if (made != nullptr) held(made)->impl = tensor.unsafeReleaseTensorImpl();
+  return made;
+}
+
 PyObject* wrap_view_of(PyObject* array, const at::Tensor& tensor, c10::IntArrayRef sizes, c10::IntArrayRef strides,
-                       int64_t offset, caffe2::TypeMeta dtype) {
+                       int64_t offset, caffe2::TypeMeta dtype, PyTypeObject* type) {
   if (c10::AutogradState::get_tls_state().get_view_replay_enabled()) return nullptr;
   Held* source = held(array);
   auto* impl = tensor.unsafeGetTensorImpl();
@@ -314,12 +330,12 @@ PyObject* wrap_view_of(PyObject* array, const at::Tensor& tensor, c10::IntArrayR
   if (impl->autograd_meta() != nullptr) {  // autograd may know it as a view; then this is a view of its base
     if (dtype != impl->dtype()) return nullptr;
     auto mode = is_without_grad ? CreationMeta::NO_GRAD_MODE : CreationMeta::DEFAULT;
-    return wrap_array(torch::autograd::as_view(tensor, made, true, true, nullptr, nullptr, mode));
+    return wrap_as(type, torch::autograd::as_view(tensor, made, true, true, nullptr, nullptr, mode));
   }
   c10::TensorImpl* base = source->base != nullptr ? source->base : impl;
   source->has_views = true;
   made.unsafeGetTensorImpl()->set_version_counter(base->version_counter());
-  PyObject* result = wrap_array(std::move(made));
+  PyObject* result = wrap_as(type, std::move(made));
   if (result == nullptr) return nullptr;
   held(result)->base = at::Tensor(as_tensor(base)).unsafeReleaseTensorImpl();
   held(result)->version = base->version_counter().current_version();
@@ -330,15 +346,15 @@ PyObject* wrap_view_of(PyObject* array, const at::Tensor& tensor, c10::IntArrayR
 }  // namespace
 
 PyObject* wrap_view(PyObject* array, const at::Tensor& tensor, c10::IntArrayRef sizes, c10::IntArrayRef strides,
-                    int64_t offset) {
-  return wrap_view_of(array, tensor, sizes, strides, offset, tensor.dtype());
+                    int64_t offset, PyTypeObject* type) {
+  return wrap_view_of(array, tensor, sizes, strides, offset, tensor.dtype(), type);
 }
 
 PyObject* wrap_parts(PyObject* array, const at::Tensor& tensor, bool is_imaginary) {
   c10::SmallVector<int64_t, 6> strides(tensor.strides());
   for (int64_t& stride : strides) stride *= 2;
   auto dtype = c10::scalarTypeToTypeMeta(c10::toRealValueType(tensor.scalar_type()));
-  return wrap_view_of(array, tensor, tensor.sizes(), strides, 2 * tensor.storage_offset() + is_imaginary, dtype);
+  return wrap_view_of(array, tensor, tensor.sizes(), strides, 2 * tensor.storage_offset() + is_imaginary, dtype, classes.array);
 }
 
 PyObject* find_holder(const at::Tensor& tensor, PyTypeObject* type) {

@@ -19,6 +19,7 @@ struct Held {
   bool has_value;           // without a tensor: only `value` holds the value
   bool has_views;           // whether views of it were made, through which autograd may reach it
   int8_t dtype;
+  uint64_t turned;          // of a view with negative strides: the axes, as bits, that the tensor has reversed
 };
 static_assert(offsetof(Held, value) == offsetof(PyFloatObject, ob_fval));
 
@@ -67,6 +68,10 @@ inline const at::Tensor* plain_tensor(PyObject* x) {
 // As `plain_tensor`, but the tensor may have a gradient.
 inline const at::Tensor* recorded_tensor(PyObject* x) { return plain_tensor<true>(x); }
 
+// The attribute `tensor` of class Slot.
+PyObject* get_tensor(PyObject* self, void*);
+int set_tensor(PyObject* self, PyObject* value, void*);
+
 // Make an array of a tensor that Python has not seen, or a scalar if it is 0-d. A new reference; nullptr with an
 // exception set.
 PyObject* wrap(at::Tensor&& tensor);
@@ -76,7 +81,7 @@ PyObject* wrap_recorded(at::Tensor&& tensor);  // which may have a gradient
 
 // Make a view of an array's tensor, which passed the guard; nullptr without an exception if torch has to make it.
 PyObject* wrap_view(PyObject* array, const at::Tensor& tensor, c10::IntArrayRef sizes, c10::IntArrayRef strides,
-                    int64_t offset);
+                    int64_t offset, PyTypeObject* type = classes.array);
 
 // Make a view of the real or the imaginary parts of a complex array; as `wrap_view`.
 PyObject* wrap_parts(PyObject* array, const at::Tensor& tensor, bool is_imaginary);

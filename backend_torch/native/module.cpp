@@ -4,6 +4,7 @@
 #include "layout.h"
 #include "recording.h"
 #include "slots.h"
+#include "turned.h"
 #include "ufuncs.h"
 
 namespace tnp {
@@ -31,7 +32,7 @@ PyObject* install(PyObject*, PyObject* args) {
   resolver = Py_NewRef(resolve);
   auto type_of = [](PyObject* x) { return reinterpret_cast<PyTypeObject*>(x); };
   if (!install_slots(type_of(array), type_of(scalar), type_of(readonly), type_of(strided), type_of(float64))) return nullptr;
-  if (!install_scalar_classes(numpys) || !install_attributes(type_of(array), type_of(scalar), dtypes)) return nullptr;
+  if (!install_scalar_classes(numpys) || !install_attributes(type_of(array), type_of(scalar), type_of(strided), dtypes)) return nullptr;
   if (!install_calls(reinterpret_cast<PyTypeObject*>(unary), reinterpret_cast<PyTypeObject*>(binary))) return nullptr;
   Py_RETURN_NONE;
 }
@@ -84,7 +85,8 @@ PyMODINIT_FUNC PyInit_core() {
   if (module == nullptr) return nullptr;
   PyTypeObject* slot = tnp::make_slot_type();
   bool failed = slot == nullptr || PyModule_AddType(module, slot) < 0;
-  for (PyMethodDef* functions : {tnp::FUNCTIONS, tnp::HOST_FUNCTIONS, tnp::UFUNC_FUNCTIONS, tnp::RECORDING_FUNCTIONS})
+  for (PyMethodDef* functions : {tnp::FUNCTIONS, tnp::HOST_FUNCTIONS, tnp::UFUNC_FUNCTIONS, tnp::RECORDING_FUNCTIONS,
+                                 tnp::TURNED_FUNCTIONS})
     failed = failed || PyModule_AddFunctions(module, functions) < 0;
   if (failed) {
     Py_DECREF(module);

@@ -10,6 +10,7 @@
 #include "functions.h"
 #include "host.h"
 #include "loops.h"
+#include "turned.h"
 
 namespace tnp {
 
@@ -333,7 +334,7 @@ bool set_masked(const at::Tensor& tensor, const at::Tensor& mask, int64_t length
 
 bool has_index_array(PyObject* key) {
   auto is_one = [](PyObject* item) {
-    return is_array(item) || is_readonly(item) || PyList_CheckExact(item) || is_numpy(item);
+    return is_array(item) || is_readonly(item) || PyList_CheckExact(item) || is_numpy(item) || is_turned(item);
   };
   if (!PyTuple_CheckExact(key)) return is_one(key);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)

@@ -11,13 +11,16 @@
 #include "host.h"
 #include "indexing.h"
 #include "layout.h"
+#include "turned.h"
 #include "ufuncs.h"
 
 namespace tnp {
 namespace {
 
-constexpr int CLASSES = 3;  // arrays, scalars, read-only arrays
-int class_of(PyObject* x) { return is_array(x) ? 0 : is_scalar(x) ? 1 : is_readonly(x) ? 2 : -1; }
+constexpr int CLASSES = 4;  // arrays, scalars, read-only arrays, views with strides that torch does not have
+int class_of(PyObject* x) {
+  return is_array(x) ? 0 : is_scalar(x) ? 1 : is_readonly(x) ? 2 : Py_TYPE(x) == classes.strided ? 3 : -1;
+}
 
 // Arithmetic: one row for each slot of two operands.
 
@@ -140,7 +143,7 @@ PyObject* inplace_power(PyObject* self, PyObject* other, PyObject* modulo) {
 PyObject* product_methods[CLASSES][2];  // __matmul__, __rmatmul__
 
 PyObject* matrix_product(PyObject* self, PyObject* other) {
-  return guarded([&] { return matmul(self, other); },
+  return guarded([&] { return on_straight(self, other, matmul); },
                  [&]() -> PyObject* {
                    int left = class_of(self), right = class_of(other);
                    if (left >= 0) {
@@ -314,9 +317,15 @@ PyObject* text(PyObject* self) {
 // Elements.
 
 PyObject* getting[CLASSES];
-PyObject* setting;
-PyObject* measuring;
-PyObject* iterating;
+PyObject* setting[CLASSES];
+PyObject* measuring[CLASSES];
+PyObject* iterating[CLASSES];
+
+// The tensor whose first axis is that of an array; nullptr if the Python method has to say its length.
+const at::Tensor* tensor_with_axes(PyObject* self) {
+  const at::Tensor* tensor = viewed_tensor(self);
+  return tensor == nullptr || tensor->dim() == 0 ? nullptr : tensor;
+}
 
 PyObject* subscript(PyObject* self, PyObject* key) {
   return guarded([&] { return get_item(self, key); }, [&] { return call2(getting[class_of(self)], self, key); });
@@ -330,7 +339,7 @@ int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
   return guarded([&]() -> bool { return set_item(self, key, value); },
                  [&]() -> bool {
                    PyObject* stack[] = {self, key, value};
-                   PyObject* result = PyObject_Vectorcall(setting, stack, 3, nullptr);
+                   PyObject* result = PyObject_Vectorcall(setting[class_of(self)], stack, 3, nullptr);
                    Py_XDECREF(result);
                    return result != nullptr;
                  })
@@ -343,16 +352,16 @@ PyObject* item(PyObject* self, Py_ssize_t index) {
                  [&]() -> PyObject* {
                    PyObject* key = PyLong_FromSsize_t(index);
                    if (key == nullptr) return nullptr;
-                   PyObject* result = call2(getting[0], self, key);
+                   PyObject* result = call2(getting[class_of(self)], self, key);
                    Py_DECREF(key);
                    return result;
                  });
 }
 
 Py_ssize_t length(PyObject* self) {
-  const at::Tensor* tensor = plain_tensor(self);
-  if (tensor != nullptr && tensor->dim() > 0) return tensor->sizes()[0];
-  PyObject* result = PyObject_CallOneArg(measuring, self);
+  const at::Tensor* tensor = tensor_with_axes(self);
+  if (tensor != nullptr) return tensor->sizes()[0];
+  PyObject* result = PyObject_CallOneArg(measuring[class_of(self)], self);
   if (result == nullptr) return -1;
   Py_ssize_t count = PyNumber_AsSsize_t(result, PyExc_OverflowError);
   Py_DECREF(result);
@@ -417,8 +426,8 @@ PyType_Spec ROWS_SPEC = {
 PyTypeObject* rows_type;
 
 PyObject* iterate(PyObject* self) {
-  const at::Tensor* tensor = is_quiet() ? plain_tensor(self) : nullptr;
-  if (tensor == nullptr || tensor->dim() == 0) return PyObject_CallOneArg(iterating, self);
+  const at::Tensor* tensor = is_quiet() ? tensor_with_axes(self) : nullptr;
+  if (tensor == nullptr) return PyObject_CallOneArg(iterating[class_of(self)], self);
   auto* rows = reinterpret_cast<Rows*>(rows_type->tp_alloc(rows_type, 0));
   if (rows == nullptr) return nullptr;
   rows->array = Py_NewRef(self);
@@ -545,12 +554,12 @@ template <int A>
 PyObject* get_attribute(PyObject* property, PyObject* self, PyObject* type) {
   return guarded(
       [&]() -> PyObject* {
-        if (self == nullptr || !is_ours(self) || !is_quiet()) return nullptr;
-        if (A == DTYPE && held(self)->has_value) {
+        if (self == nullptr || !is_quiet()) return nullptr;
+        if (A == DTYPE && is_ours(self) && held(self)->has_value) {
           PyObject* found = PyTuple_GET_ITEM(numpy_dtypes, held(self)->dtype);
           return found == Py_None ? nullptr : Py_NewRef(found);
         }
-        const at::Tensor* tensor = plain_tensor(self);
+        const at::Tensor* tensor = viewed_tensor(self);
         if (tensor == nullptr) return nullptr;
         auto width = static_cast<int64_t>(tensor->itemsize());
         switch (A) {
@@ -564,8 +573,8 @@ PyObject* get_attribute(PyObject* property, PyObject* self, PyObject* type) {
           case SIZE: return PyLong_FromLongLong(tensor->numel());
           case ITEMSIZE: return PyLong_FromLongLong(width);
           case NBYTES: return PyLong_FromLongLong(tensor->numel() * width);
-          case STRIDES: return tuple_of(tensor->strides(), width);
-          case TRANSPOSED: return is_array(self) ? transposed(self) : nullptr;
+          case STRIDES: return tuple_of(Elements(self, *tensor).strides, width);
+          case TRANSPOSED: return transposed(self);
         }
         return nullptr;
       },
@@ -630,14 +639,15 @@ void put_unary(PyTypeObject* type, std::integer_sequence<int, I...>) {
 
 }  // namespace
 
-bool install_attributes(PyTypeObject* array, PyTypeObject* scalar, PyObject* dtypes) {
+bool install_attributes(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* strided, PyObject* dtypes) {
   numpy_dtypes = Py_NewRef(dtypes);
-  return put_attribute<DTYPE>(scalar) && put_attributes(array, std::make_integer_sequence<int, std::size(ATTRIBUTES)>());
+  return put_attribute<DTYPE>(scalar) && put_attributes(array, std::make_integer_sequence<int, std::size(ATTRIBUTES)>()) &&
+         put_attributes(strided, std::make_integer_sequence<int, TRANSPOSED>());
 }
 
 bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* readonly, PyTypeObject* strided,
                    PyTypeObject* float64) {
-  PyTypeObject* types[] = {array, scalar, readonly, float64};  // float64 is a scalar class too
+  PyTypeObject* types[] = {array, scalar, readonly, strided, float64};  // float64 is a scalar class too
   if (!PyType_IsSubtype(array, classes.slot) || !PyType_IsSubtype(scalar, array) || !PyType_IsSubtype(readonly, array) ||
       !PyType_IsSubtype(float64, scalar)) {
     PyErr_SetString(PyExc_TypeError, "the classes are not below Slot");
@@ -673,38 +683,43 @@ bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* read
     index_methods[kind] = method_of(type, "__index__");
     bool_methods[kind] = method_of(type, "__bool__");
     getting[kind] = method_of(type, "__getitem__");
+    if (kind == 1) continue;  // a scalar has no length
+    setting[kind] = method_of(type, "__setitem__");
+    measuring[kind] = method_of(type, "__len__");
+    iterating[kind] = method_of(type, "__iter__");
   }
   hash_method = method_of(scalar, "__hash__");
   text_methods[0] = method_of(scalar, "__str__");
   text_methods[1] = method_of(scalar, "__repr__");
-  setting = method_of(array, "__setitem__");
-  measuring = method_of(array, "__len__");
-  iterating = method_of(array, "__iter__");
   if (PyErr_Occurred()) return false;
 
-  if (!install_layout(array, scalar, readonly, strided, float64)) return false;
+  if (!install_layout(array, scalar, readonly, strided, float64) || !install_turned()) return false;
   for (PyTypeObject* type : types) {
     put_binary(type, std::make_integer_sequence<int, BINARIES - 1>());
     type->tp_as_number->nb_power = power;
     type->tp_as_number->nb_inplace_power = inplace_power;
     put_unary(type, std::make_integer_sequence<int, UNARIES>());
     type->tp_as_number->nb_matrix_multiply = matrix_product;
+    type->tp_richcompare = compare;
+    if (type == strided) continue;  // its numbers are those of the Python methods
     type->tp_as_number->nb_float = to_float;
     type->tp_as_number->nb_int = to_int;
     type->tp_as_number->nb_index = to_index;
     type->tp_as_number->nb_bool = to_bool;
-    type->tp_richcompare = compare;
   }
   scalar->tp_hash = float64->tp_hash = hash;
   scalar->tp_str = float64->tp_str = text<0>;
   scalar->tp_repr = float64->tp_repr = text<1>;
   scalar->tp_iter = float64->tp_iter = refuse_to_iterate;
-  array->tp_as_mapping->mp_subscript = readonly->tp_as_mapping->mp_subscript = subscript;
-  array->tp_as_mapping->mp_ass_subscript = assign_subscript;
-  array->tp_as_mapping->mp_length = length;
-  array->tp_as_sequence->sq_length = length;
-  array->tp_iter = iterate;
-  return keep_from_specializing(getting[0]) && keep_from_specializing(getting[2]);
+  readonly->tp_as_mapping->mp_subscript = subscript;
+  for (PyTypeObject* type : {array, strided}) {
+    type->tp_as_mapping->mp_subscript = subscript;
+    type->tp_as_mapping->mp_ass_subscript = assign_subscript;
+    type->tp_as_mapping->mp_length = length;
+    type->tp_as_sequence->sq_length = length;
+    type->tp_iter = iterate;
+  }
+  return keep_from_specializing(getting[0]) && keep_from_specializing(getting[2]) && keep_from_specializing(getting[3]);
 }
 
 PyMethodDef UFUNC_FUNCTIONS[] = {TNP_FAST("ufunc", call_of_numpy), {nullptr, nullptr, 0, nullptr}};

@@ -11,6 +11,7 @@
 
 #include "functions.h"
 #include "recording.h"
+#include "turned.h"
 
 namespace tnp {
 
@@ -21,8 +22,8 @@ namespace {
 std::unordered_map<PyObject*, Ufunc*> by_object;  // ufuncs of tnp and of NumPy
 std::vector<std::unique_ptr<Ufunc>> ufuncs;
 
-// An operand: a tensor, a scalar's value, or a Python number, whose kind stands for its dtype. A list is a new tensor, and
-// a NumPy array one over its memory: no result shares the memory of an operand.
+// An operand: a tensor, a scalar's value, or a Python number, whose kind stands for its dtype. A list or a view with
+// negative strides is a new tensor, and a NumPy array one over its memory: no result shares the memory of an operand.
 struct Operand {
   at::Tensor borrowed;
   const at::Tensor* tensor = nullptr;
@@ -61,8 +62,8 @@ bool read(PyObject* x, Operand& operand) {
     operand.given = dtype_of(operand.borrowed);
     return true;
   }
-  if (is_list(x)) {
-    operand.borrowed = of_list(x);
+  if (is_list(x) || is_turned(x)) {
+    operand.borrowed = is_list(x) ? of_list(x) : straightened(x);
     if (!operand.borrowed.defined()) return false;
     operand.tensor = &operand.borrowed;
     operand.given = dtype_of(operand.borrowed);

@@ -36,8 +36,8 @@ function for refused data themselves.
 """
 
 NATIVE = frozenset({
-    "all", "any", "arange", "argmax", "argmin", "array", "cumprod", "cumsum", "dot", "full", "max", "mean", "min",
-    "norm", "prod", "sum",
+    "all", "any", "arange", "argmax", "argmin", "array", "cumprod", "cumsum", "dot", "flip", "full", "max", "mean",
+    "min", "norm", "prod", "sum",
 })  # fmt: skip
 """Functions whose native head takes all of their parameters: the wrapper asks the head before anything else."""
 

@@ -41,9 +41,11 @@ def over(host: np.ndarray, origin: Tensor) -> ndarray:
     """Return NumPy's view of a tensor's memory as an array: an ordinary one if a tensor can describe it."""
     if host.flags.writeable and (not host.size or host_views.is_described(host)):
         return wrap_array(host_views.tensor_over(host, origin))
+    ahead, turn = host_views.forwards(host, origin)
+    if (found := heads.turned(host, ahead)) is not None:
+        return found
     made: strided = _new(strided)
-    made.host = host
-    made.ahead, made.turn = host_views.forwards(host, origin)
+    made.host, made.ahead, made.turn = host, ahead, turn
     return made
 
 
@@ -133,6 +135,9 @@ def part(tensor: Tensor, key: Any) -> ndarray | None:
 
 def copied(x: strided, order: Any) -> ndarray | None:
     """Return a copy of the array, if nothing records or traces it; else None."""
+    head = {"K": heads.straight, "C": heads.copy}.get(order)
+    if head is not None and (made := head(x)) is not None:
+        return made
     if host_views.is_compiling() or host_views.has_gradient(x.ahead):
         return None
     return heads.of_numpy(x.host.copy(order))

@@ -306,6 +306,8 @@ def flip(m: Any, axis: Axes | None = None) -> ndarray:
     array([[2, 1],
            [4, 3]])
     """
+    if (view := heads.flip(m, axis)) is not None:
+        return view
     array = asarray(m)
     axes = normalize_axes(axis, array.ndim)
     return array[tuple([_REVERSED if dim in axes else slice(None) for dim in range(array.ndim)])]
@@ -347,6 +349,8 @@ def flipud(m: Any) -> ndarray:
     array([[3, 4],
            [1, 2]])
     """
+    if (view := heads.flip(m, 0)) is not None:
+        return view
     array = asarray(m)
     if array.ndim < 1:
         raise ValueError("Input must be >= 1-d.")
@@ -389,6 +393,8 @@ def fliplr(m: Any) -> ndarray:
     array([[2, 1],
            [4, 3]])
     """
+    if (view := heads.flip(m, 1)) is not None:
+        return view
     array = asarray(m)
     if array.ndim < 2:
         raise ValueError("Input must be >= 2-d.")

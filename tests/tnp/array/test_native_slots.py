@@ -996,6 +996,9 @@ ENTRIES: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "float16": lambda x, y, i, m: (h := x.astype("f2"), h[0] + 1, str(h[0]), h * h, h.astype(int)),
     "draws": lambda x, y, i, m: (GENERATOR.normal(1.0, size=2), GENERATOR.random(), GENERATOR.integers(9)),
     "median": lambda x, y, i, m: (tnp.median(x), tnp.polyder(x), tnp.einsum("i,i", x, y)),
+    "x[::-1]": lambda x, y, i, m: (z := x[::-1], z + y, z[0], z[1:], z.sum(), z.copy(), list(z), z[m], y[tnp.flip(i)]),
+    "x[::-1] of NumPy": lambda x, y, i, m: (z := x[::-1], z.host, z.turn, z.ahead, z[::-1], z[1:], z.tensor),
+    "x[::-1] = y": lambda x, y, i, m: (operator.setitem(x, numpy.s_[::-1], y), operator.setitem(x[::-1], 0, 1.0)),
 }
 
 

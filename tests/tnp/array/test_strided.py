@@ -246,6 +246,71 @@ def test_dtypes(dtype: str) -> None:
     compare(viewed)
 
 
+READS = {
+    "arithmetic": lambda xp, y, x: (y + x, x * y, y + y, y * 2, 2 - y, y == x, xp.add(y, x), xp.negative(y), abs(y)),
+    "broadcast": lambda xp, y, x: (y + x[:1], y[:, :1] * x, y + x[0, 0], x[0] + y),
+    "into": lambda xp, y, x: (xp.add(y, x, out=x), x.__iadd__(y), x),
+    "products": lambda xp, y, x: (y @ x.T, y[0] @ x[0], xp.dot(x, y.T), xp.vdot(y[0], y[1])),
+    "reductions": lambda xp, y, x: (y.sum(), y.max(0), y.mean(1), y.any(), xp.argmax(y), y.std(), y[0].cumsum()),
+    "elements": lambda xp, y, x: (y[0, 0], y[-1, 1], y.item(1), y[1].item(0), list(y[0]), y.tolist(), len(y)),
+    "slices": lambda xp, y, x: (y[1:], y[::-1], y[:, ::-2], y[0], y[..., 1], y[1:, 1:2], y[::-1, ::-1]),
+    "no elements": lambda xp, y, x: (y[5:], y[:0], y[:, 2:1], (y[5:] + 1).sum(), y[:0].shape),
+    "one element": lambda xp, y, x: (y[1:2, ::-1], y[:1][::-1].strides, y[:1, :1] + 1, bool(y[:1, :1])),
+    "new axes": lambda xp, y, x: (y[None].strides, y[:, None, ::-1].strides, y[None, 0]),
+    "index arrays": lambda xp, y, x: (y[[1, 0]], y[y > 1], y[xp.asarray([0, -1]), [0, 1]], y[1, [0, 1]]),
+    "as indices": lambda xp, y, x: (x[xp.argsort(x[:, 0])[::-1]], x.ravel()[xp.arange(3)[::-1]]),
+    "axes": lambda xp, y, x: (y.T, y.T.strides, xp.swapaxes(y, 0, 1), y.T[::-1].T.strides, xp.rot90(y, 3)),
+    "copies": lambda xp, y, x: (y.copy(), y.astype("f8"), xp.array(y), y.flatten(), xp.copy(y).strides, y.T.copy("K")),
+    "joined": lambda xp, y, x: (xp.concatenate([y, x]), xp.where(y > 1, y, x), xp.sort(y), xp.roll(y, 1)),
+    "counts": lambda xp, y, x: (y.nonzero(), xp.count_nonzero(y), xp.zeros_like(y), xp.argsort(y)),
+    "attributes": lambda xp, y, x: (y.shape, y.strides, y.dtype, y.ndim, y.size, y.nbytes, y.itemsize, y.base is x),
+    "flags": lambda xp, y, x: (y.flags.writeable, y.flags.c_contiguous, y[1:] + 1, y.strides),
+    "set": lambda xp, y, x: (x.__setitem__(slice(None), y), x, y),
+    "set in part": lambda xp, y, x: (x.__setitem__((0, slice(None, None, -1)), x[1]), x, y),
+    "set by itself": lambda xp, y, x: (y.__setitem__(slice(1, None), y[:-1]), x, y),
+    "flipped": lambda xp, y, x: (xp.flip(y), xp.flip(y, 0).strides, xp.flip(x, (0, 1)), xp.fliplr(y), xp.flipud(x)),
+    "flipped by no axis": lambda xp, y, x: (xp.flip(x, ()), xp.flip(y, ()).strides),
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+@pytest.mark.parametrize("key", ["rows", "columns", "both"])
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float32", "complex128"])
+def test_reads(read: Any, key: str, order: str, dtype: str) -> None:
+    def values(xp: Any) -> Any:
+        x = xp.asarray((_both(xp, (3, 4)) % 5).astype(dtype), order=order)
+        try:
+            return read(xp, x[KEYS[key]], x)
+        except (TypeError, IndexError, AttributeError) as error:
+            return type(error), str(error).replace("tnp", "numpy")
+
+    compare(values, rtol=1e-6)
+
+
+@agrees()
+def test_what_python_changed_is_seen(xp: Any) -> Any:
+    x = _both(xp, (4, 3))
+    locked, shaped, cast = x[::-1], x[::-1, ::-1], x[::-1]
+    locked.flags.writeable = False
+    shaped.shape = (2, 6)
+    cast.dtype = "int64"
+    seen = [view.flags.writeable for view in (locked[0], locked[::-1], xp.flip(locked), locked.T)]
+    x += 1
+    shaped[1, 1:] = shaped[0, :-1]
+    return x, seen, locked + 1, shaped[1], len(shaped), shaped.sum(0), cast + 1, cast[0], list(shaped.T), cast.dtype
+
+
+@pytest.mark.parametrize("axis", [2, -3, (0, 0), "a"], ids=str)
+def test_axes_that_are_refused(axis: Any) -> None:
+    compare(lambda xp: xp.flip(_both(xp, (2, 3)), axis), raises=(TypeError, ValueError))
+
+
+@agrees(raises=(IndexError, TypeError))
+def test_reversed_twice_refuses_what_any_array_does(xp: Any) -> Any:
+    return _both(xp)[::-1][5]
+
+
 @agrees()
 def test_parts_of_complex_numbers(xp: Any) -> Any:
     x = _both(xp, (4,), "complex128") * (1 + 2j)
