@@ -18,6 +18,7 @@ import numpy as np
 
 from backend_torch.native import heads
 from tnp._core import host_fallback, hosted
+from tnp._core.base import ndarray
 from tnp._core.dtype_table import PLAIN
 from tnp._core.dtypes import DtypeError
 from tnp._core.function_overrides import REFUSALS, asked
@@ -40,6 +41,9 @@ NATIVE = frozenset({
     "min", "norm", "prod", "sum",
 })  # fmt: skip
 """Functions whose native head takes all of their parameters: the wrapper asks the head before anything else."""
+
+ITSELF = dict.fromkeys(["asarray", "asanyarray"], "dtype is order is device is copy is like is None")
+"""Functions that return an array as it is, and the condition: the wrapper then does not call them."""
 
 _KNOWN = frozenset({*PLAIN, np.ndarray, list, tuple, int, float, bool, complex})
 """Types for which NumPy would not call a method instead of its function."""
@@ -154,6 +158,10 @@ def _wrapped(ours: Any, theirs: Any, module: str, bound: bool = False, is_method
         natively = f"""
     if (_found := _heads.{ours.__name__}({", ".join([each.name for each in parameters[bound:]])})) is not None:
         return _found"""
+    if ours.__name__ in ITSELF:
+        natively = f"""
+    if type(a) is _array and {ITSELF[ours.__name__]}:
+        return a"""
     if ours.__name__ in METHODS and not is_method:
         first = parameters[bound].name
         by_method = f"""
@@ -169,7 +177,7 @@ def public{inspect.Signature(parameters)}:{natively}{by_method}
         "_ours": ours, "_theirs": theirs, "_known": _KNOWN, "_has_method": has_method, "_called": called,
         "_refusal": DtypeError if is_method else _REFUSALS, "_refused": _refused, "_heads": heads,
         "_without_defaults": _without_defaults, "_no_value": np._NoValue, "_copying": hosted.COPYING,
-        "_hosted": hosted.function(theirs) if natively else None,
+        "_hosted": hosted.function(theirs) if natively else None, "_array": ndarray,
     }  # fmt: skip
     exec(compile(source, _FILE, "exec"), made)
     made["public"].__module__ = module

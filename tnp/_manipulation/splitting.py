@@ -6,6 +6,7 @@ so the host reads them.
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Sequence
 from typing import Any, TypeVar, overload
@@ -15,6 +16,7 @@ import numpy as np
 from backend_torch.autodiff import transform_levels
 from backend_torch.kernels import joining as kernels
 from backend_torch.kernels.indexing import without_leading_ones
+from backend_torch.native import heads
 from backend_torch.tensors import memory
 from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import tensor_of, tensors_of
@@ -63,8 +65,9 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarr
     [array([0, 1, 2]), array([3, 4])]
     """
     length = ary.shape[axis] if hasattr(ary, "shape") else len(ary)
-    tensor = tensor_of(ary)
-    axis = normalize_axis(axis, tensor.dim())
+    whole = heads.at_least(ary, 1)  # the array itself, if its slices are native
+    tensor = tensor_of(ary) if whole is None else None
+    axis = normalize_axis(axis, ary.ndim if tensor is None else tensor.dim())
     try:
         bounds = [0, *[i if i is None else operator.index(i) for i in indices_or_sections], length]
     except TypeError:
@@ -76,6 +79,9 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarr
         long_of(sections)
         each, extra = length // sections, length % sections
         bounds = [each * i + min(i, extra) for i in range(sections + 1)]
+    if tensor is None:
+        before = (slice(None),) * axis
+        return [whole[(*before, slice(low, high))] for low, high in itertools.pairwise(bounds)]
     return [view_of(ary, part) for part in kernels.slices(tensor, bounds, axis)]
 
 
@@ -276,6 +282,8 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[ndarray, ...]:
     """
     if x.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
+    if axis == 0 and (whole := heads.at_least(x, 1)) is not None:
+        return tuple(whole)
     tensor = tensor_of(x)
     parts = tensor.unbind(moved_axis(axis, tensor.dim()))
     return tuple([view_of(x, part) if part.dim() else wrap(part) for part in parts])

@@ -12,6 +12,7 @@ import numpy
 
 from backend_torch.kernels import mathematics as kernels
 from backend_torch.kernels.indexing import without_leading_ones
+from backend_torch.native import heads
 from backend_torch.tensors import creation
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import SIGNED, to_numpy, to_torch
@@ -377,6 +378,8 @@ def real(val: Any) -> ndarray | float:
     >>> np.real(np.asarray([1 + 2j, 3]))
     array([1., 3.])
     """
+    if (part := heads.part(val, False)) is not None:
+        return part
     return val.real if isinstance(val, (ndarray, *_SCALARS)) else asarray(val).real
 
 
@@ -406,6 +409,8 @@ def imag(val: Any) -> ndarray | float:
     >>> np.imag(np.asarray([1 + 2j, 3]))
     array([2., 0.])
     """
+    if (part := heads.part(val, True)) is not None:
+        return part
     return val.imag if isinstance(val, (ndarray, *_SCALARS)) else asarray(val).imag
 
 
