@@ -24,7 +24,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 from unittest import mock
 
-from conformance.fuzz import compare, compositions, drawing, guards, known, modes
+from conformance.fuzz import branches, compare, compositions, drawing, guards, known, modes
 from conformance.fuzz.compare import Disagreement
 from conformance.fuzz.modes import Compared
 from conformance.fuzz.program import Call
@@ -34,6 +34,7 @@ from conformance.fuzz.shrink import shrunk
 HANGS_AFTER = 120.0  # seconds without a call finished
 NUMPY_HANGS_AFTER = 15.0  # the same on NumPy's side, whose LAPACK does for some matrices with NaN
 PART = 500  # calls that are reported together
+PROGRAMS = {"compositions": compositions, "branches": branches}  # what is drawn besides calls of a function
 _PLACE = re.compile(r"\S+\.py:\d+|<lambda> \S+|\d+")
 SHRUNK_A_CAUSE = 2  # examples that are shrunk, per cause and process
 
@@ -99,8 +100,8 @@ def run(settings: Settings, start: int, stop: int, begins: Callable[[float], Non
         warnings.simplefilter("ignore")
         for index in range(start, stop):
             begins(index)
-            if settings.under == "compositions":
-                _compose(settings, index, report, functools.partial(begins, index + 0.5))
+            if settings.under in PROGRAMS:
+                _run_program(settings, index, report, functools.partial(begins, index + 0.5))
                 continue
             target, call = drawing.call(f"{settings.seed}:{index}", settings.patterns)
             compared = settings.check(call, target.name, index, functools.partial(begins, index + 0.5))
@@ -129,14 +130,15 @@ def run(settings: Settings, start: int, stop: int, begins: Callable[[float], Non
     return report
 
 
-def _compose(settings: Settings, index: int, report: Report, turn: Callable[[], None]) -> None:
-    """A composition of transforms instead of a call."""
+def _run_program(settings: Settings, index: int, report: Report, turn: Callable[[], None]) -> None:
+    """A composition of transforms, or a program, instead of a call."""
     turn()
-    case = compositions.drawn(f"{settings.seed}:{index}", settings.machine_code, index)
+    case = PROGRAMS[settings.under].drawn(f"{settings.seed}:{index}", settings.machine_code, index)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", RuntimeWarning)
         found = case.disagreement()
-    report.told.update({_PLACE.sub("...", str(each.message)) for each in told if "tnp." in str(each.message)})
+    if settings.under == "compositions":
+        report.told.update({_PLACE.sub("...", str(each.message)) for each in told if "tnp." in str(each.message)})
     report.calls += 1
     report.compared += 1
     report.succeeded[case.function] += 1
@@ -262,8 +264,9 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     under = command.add_mutually_exclusive_group()
     under.add_argument(
         "--under",
-        choices=("vmap", "grad", "compositions"),
-        help="vectorized_map against the loop; grad against differences; transforms of transforms against plain torch",
+        choices=("vmap", "grad", *PROGRAMS),
+        help="vectorized_map against the loop; grad against differences; transforms of transforms against plain torch; "
+        "compiled programs of branches, views and writes against NumPy",
     )
     backend = (
         "tnp.compile against eager: 'eager' runs the traced graph, 'default' compiles it, 'inductor' by Inductor alone"
@@ -274,7 +277,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="with --compiled and compositions: each N-th by the default backend",
+        help="with --compiled, compositions and branches: each N-th by the default backend",
     )
     command.add_argument("--functions", default="", help="comma-separated patterns: sum,linalg.*,ndarray.sort,getitem")
     command.add_argument("--heap", action="store_true", help="watch for writes outside of memory, with glibc's checks")
@@ -307,6 +310,6 @@ def main(options: argparse.Namespace) -> int:
         for part in run_in_processes(settings, options.calls, processes, options.first):
             report.add(part)
     names = {target.name for target in drawing.targets(patterns)}
-    names = set(compositions.FUNCTIONS) if under == "compositions" else names
+    names = {"compositions": set(compositions.FUNCTIONS), "branches": set(branches.ARGUMENTS)}.get(under, names)
     show(report, names, seed, time.monotonic() - start, options.examples, options.refusals)
     return 1 if report.unexplained else 0

@@ -18,7 +18,7 @@ import pytest
 
 import tnp
 from conformance.__main__ import main
-from conformance.fuzz import compositions, drawing, known, modes, run
+from conformance.fuzz import branches, compositions, drawing, known, modes, run
 from conformance.fuzz.modes import Compared
 from conformance.fuzz.program import Base, Call, Items, Text, View, run_numpy
 from conformance.fuzz.run import Settings
@@ -301,6 +301,27 @@ def test_compiled_calls_are_compared_too() -> None:
     report = run.run(Settings(seed=1, under="compiled", patterns=("np.add", "np.sum", "np.reshape")), 0, 60)
     assert report.calls == 60
     assert [f.source for f in report.unexplained] == []
+
+
+def test_programs_of_branches_are_drawn_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = [str(branches.drawn(f"1:{index}")) for index in range(4)]
+    assert drawn == [str(branches.drawn(f"1:{index}")) for index in range(4)] and len(set(drawn)) == 4
+    report = run.run(Settings(seed=1, under="branches"), 0, 2)
+    assert (report.calls, report.compared, report.unexplained) == (2, 2, [])
+
+    def compared(source: str, **options: Any) -> Any:
+        given = {"function": "apart", "is_numpys": False, "fullgraph": False, "backend": "eager", **options}
+        return branches.Program(f"def program(np, flag, a, b):\n    {source}\n", **given).disagreement()
+
+    chosen = "if flag > 0: a = a[::-1]\n    a[0] = 5\n    return b,"
+    assert compared(chosen) is None and compared(chosen, fullgraph=True, function="reversed") is None
+    real = tnp.compile
+    monkeypatch.setattr(tnp, "compile", lambda f, **settings: real(lambda *x: f(*x, 1), **settings))
+    assert compared("return a,").kind == "error"
+    monkeypatch.setattr(tnp, "compile", lambda f, **settings: real(lambda *x: [y + 1 for y in f(*x)], **settings))
+    assert compared("return a[0],").kind == "values"
+    monkeypatch.setattr(tnp, "compile", lambda f, **settings: real(lambda *x: [y.copy() for y in f(*x)], **settings))
+    assert compared("return a[1:],").kind == "later writes"
 
 
 def test_compositions_are_drawn_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
