@@ -34,8 +34,9 @@ from tnp._compile.outer_state import (
 )
 from tnp._compile.static_arguments import Static
 from tnp._core.base import SCALARS, flatiter, indirect, ndarray, readonly, scalar, strided, subclass, wrap, wrap_array
+from tnp._core.convert import shared
 from tnp._core.readonly_views import readonly_array, set_writeable
-from tnp._core.strided_views import UNDESCRIBED, Left, Source, laid_out, root, shares, undescribed
+from tnp._core.strided_views import UNDESCRIBED, Left, Source, laid_out, root, shares, turn_of, undescribed
 from tnp._transforms import pytree
 from tnp._transforms.registered_pytrees import registered
 from tnp._transforms.traced_numbers import Number
@@ -427,6 +428,11 @@ class _Unreadable(Exception):
     """Raised for arguments that comparisons can't recognise."""
 
 
+def _is_taken(value: Any) -> bool:
+    """Whether an array or a scalar of NumPy's can be taken without a copy."""
+    return shared(value) is not None or turn_of(value) is not None
+
+
 class _Reading(_Text):
     """Lines that name the arrays among the arguments ``a0``, ``a1`` ..., and return early for other arguments."""
 
@@ -535,6 +541,18 @@ class _Reading(_Text):
             self.unread.append((tensor, expression))
         self._arrays.append((tensor, expression))
 
+    def taken(self, name: str, made: str, value: Any) -> str:
+        """Read an argument of NumPy's, or over its memory; return the expression for its tensor."""
+        turn = turn_of(value)
+        if turn is None:
+            self.lines.append(f"{made} = {self.constant(shared)}({name})")
+            self._unless(f"{made} is None")
+            return f"{made}.tensor"
+        self.lines.append(f"{made} = {self.constant(undescribed)}({name})")
+        is_other = f"{made}.turn != {self.constant(turn)} or {made}.host.flags.writeable is not {value.flags.writeable}"
+        self._unless(f"{made} is None or {is_other}")
+        return f"{self.constant(memory.with_history)}({made}.ahead)"
+
     def _unless(self, condition: str) -> None:
         self.lines.append(f"if {condition}: return otherwise(args, kwargs)")
 
@@ -584,6 +602,8 @@ class _Reading(_Text):
             return other_kind
         if kind is Number:
             return f"type({name}) is not {self.constant(type(value.value))}"
+        if kind is strided or ((kind is np.ndarray or issubclass(kind, np.generic)) and _is_taken(value)):
+            return other_kind
         if kind is complex or kind is slice or pytree.is_array(value):
             raise _Unreadable
         if kind is tuple or kind is list:
@@ -660,6 +680,9 @@ def maker(
     pytree.flatten((args, kwargs), arrays)
     made = reading.constant(creation.number)
     given = [f"{made}(a{i})" if type(array) is Number else f"a{i}.tensor" for i, array in enumerate(arrays)]
+    for i, array in enumerate(arrays):
+        if issubclass(type(array), (strided, np.ndarray, np.generic)):
+            given[i] = reading.taken(f"a{i}", f"n{i}", array)
     tensors = "".join([f"{each}, " for each in given]) + _names("c", captures)
     lines = [*reading.lines, f"tensors = ({tensors})"]
     lines += ["if not matches(*tensors): return otherwise(args, kwargs)"]

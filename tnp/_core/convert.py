@@ -377,6 +377,19 @@ def asarray(
     return wrap_array(tensor) if is_fresh else view_of(source, tensor)
 
 
+def shared(array: np.ndarray | np.generic) -> ndarray | None:
+    """Return an array over the memory of NumPy's, or of a scalar's value; None if a tape copies it.
+
+    None, too, if no tensor has that memory, or if it is read-only.
+    """
+    if isinstance(array, np.generic):
+        array = np.asarray(array)
+    if (made := heads.over_numpy(array, None)) is not None:
+        return made
+    is_shared = array.dtype in to_torch and array.flags.writeable and host_views.is_described(array)
+    return wrap_array(memory.from_numpy(array)) if is_shared and not autodiff.keeps_operands() else None
+
+
 def _over_memory(array: np.ndarray, dtype: Any, order: Any, device: Any) -> Any:
     """Return an array over NumPy's memory that is read-only or has strides of no tensor; else the NumPy array."""
     if array.dtype not in to_torch:
