@@ -36,7 +36,7 @@ from tnp._compile.static_arguments import Static
 from tnp._core.base import SCALARS, flatiter, indirect, ndarray, readonly, scalar, strided, subclass, wrap, wrap_array
 from tnp._core.convert import shared
 from tnp._core.readonly_views import readonly_array, set_writeable
-from tnp._core.strided_views import UNDESCRIBED, Left, Source, laid_out, root, shares, turn_of, undescribed
+from tnp._core.strided_views import UNDESCRIBED, Left, Source, laid_out, left_of, root, shares, turn_of, undescribed
 from tnp._transforms import pytree
 from tnp._transforms.registered_pytrees import registered
 from tnp._transforms.traced_numbers import Number
@@ -350,11 +350,8 @@ class Result:
 
     def _is_shared(self, array: Any) -> bool:
         """Whether the base of a view is seen outside of the function: an argument, a captured array or a result."""
-        origin = array.origin
-        while type(origin) is indirect:
-            if type(origin.place) is Left and self._seen(origin.place):
-                return True
-            origin = origin.origin
+        if (left := left_of(array)) is not None and self._seen(left):
+            return True
         base = root(array)
         others = [root(each) for each in self._results if each is not array]
         seen = [*self._stand_ins, *others]

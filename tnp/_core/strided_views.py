@@ -419,15 +419,39 @@ def addresses(x: indirect) -> np.ndarray:
 
 
 def is_in_order(x: indirect, order: str, shape: tuple[int, ...] | None = None) -> bool:
-    """Whether the elements lie in an order in memory, or can have a shape there, so that NumPy makes no copy."""
+    """Whether the elements lie in an order in memory, or can have a shape there, so that NumPy makes no copy.
+
+    Raises
+    ------
+    NotImplementedError
+        It is so for one of the arrays that a traced branch or loop chooses from, and not for another.
+    """
+    found = _is_ordered(x.host, order, shape)
+    if (left := left_of(x)) is not None:
+        for tensor, is_exact, _ in shares(x) if len(left.sources) else ():
+            host = memory.addresses(tensor, 4096).view(x.dtype)
+            if host.shape != x.shape or not is_exact or _is_ordered(host, order, shape) is not found:
+                raise trace_state.left_view_error(left.name, "is given another shape")
+    return found
+
+
+def _is_ordered(host: np.ndarray, order: str, shape: tuple[int, ...] | None) -> bool:
     if shape is None:
-        flags = x.host.flags
-        return bool({"C": flags.c_contiguous, "F": flags.f_contiguous}.get(order, flags.forc))
+        return bool({"C": host.flags.c_contiguous, "F": host.flags.f_contiguous}.get(order, host.flags.forc))
     try:
-        x.host.reshape(shape, order=order, copy=False)  # type: ignore[call-overload]
+        host.reshape(shape, order=order, copy=False)  # type: ignore[call-overload]
     except ValueError:
         return False
     return True
+
+
+def left_of(x: ndarray) -> Left | None:
+    """Return the place of the result of a branch or a loop that an array is, or is a view of; None for others."""
+    while type(x) is indirect:
+        if type(x.place) is Left:
+            return x.place
+        x = x.origin
+    return None
 
 
 def is_itself(value: Any, array: ndarray, key: Any) -> bool:

@@ -193,15 +193,16 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
         order = as_order(order)
         if order == "K":
             raise ValueError("order 'K' is not permitted for reshaping")
+    is_viewed = type(a) is not indirect or copy is True or is_in_order(a, order, lengths)
     try:
-        if type(a) is indirect and copy is None and not is_in_order(a, order, lengths):
+        if not is_viewed and copy is None:
             a = wrap_array(tensor)
         if copy is None:
             return view_of(a, kernels.reshape(tensor, lengths, order))
         if copy:
             order = kernels.effective_order(tensor, order)
             return wrap_array(kernels.reshape_view(memory.copied(tensor, order), lengths, order))
-        if type(a) is indirect and not is_in_order(a, order, lengths):
+        if not is_viewed:
             raise ValueError("Unable to avoid creating a copy while reshaping.")
         return view_of(a, kernels.reshape_view(tensor, lengths, order))
     except TypeError:  # torch's error for what no int64 holds

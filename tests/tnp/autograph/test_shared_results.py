@@ -573,6 +573,15 @@ def chosen_and_turned(a: Any, flag: Any) -> Any:
     return a, b
 
 
+def reshaped_choice(a: Any, flag: Any) -> Any:
+    b = a * 1
+    if flag > 0:
+        b = a.T
+    c = b.reshape(9)
+    c[1] = 20
+    return b.ravel()[2:], c
+
+
 def read_after_a_write(a: Any, flag: Any) -> Any:
     b = a[::-1] if flag > 0 else a[::-1, ::-1]
     a[0, 1] = 9
@@ -582,7 +591,11 @@ def read_after_a_write(a: Any, flag: Any) -> Any:
 @pytest.mark.filterwarnings("ignore:.* is cut at:RuntimeWarning")
 @pytest.mark.parametrize("part", [lambda x: x, lambda x: x.T, lambda x: x[::-1], lambda x: x[:, ::-1].T])
 @pytest.mark.parametrize(
-    "function", [part_of_a_choice, transposed_choice, views_of_an_own_array, chosen_and_turned, read_after_a_write]
+    "function",
+    [
+        *(part_of_a_choice, transposed_choice, views_of_an_own_array, chosen_and_turned, reshaped_choice),
+        read_after_a_write,
+    ],
 )
 def test_a_view_of_a_choice_is_a_view_as_a_result(function: Callable[..., Any], part: Callable[[Any], Any]) -> None:
     """It was a copy: what the caller wrote to it was lost."""
