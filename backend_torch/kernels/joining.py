@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from backend_torch.tensors.dtypes import SIGNED
-from backend_torch.tensors.memory import from_numpy, is_fortran, reversed_axes
+from backend_torch.tensors.memory import from_numpy, has_fortran_strides, reversed_axes
 from backend_torch.tensors.out_of_memory import explained, explaining
 
 Tensor = torch.Tensor
@@ -22,7 +22,7 @@ Tensor = torch.Tensor
 def concatenate(tensors: Sequence[Tensor], axis: int) -> Tensor:
     """Concatenate tensors of one dtype and rank along ``axis``; in Fortran order if all of them are."""
     first = tensors[0]
-    if not first.is_contiguous() and all(map(is_fortran, tensors)):
+    if not first.is_contiguous() and all(map(has_fortran_strides, tensors)):
         return reversed_axes(torch.cat([reversed_axes(tensor) for tensor in tensors], first.dim() - 1 - axis))
     return torch.cat(tensors, axis)  # type: ignore[arg-type]  # any sequence will do
 

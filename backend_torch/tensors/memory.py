@@ -426,10 +426,13 @@ def copied(tensor: Tensor, order: str = "K") -> Tensor:
 
 def is_fortran(tensor: Tensor) -> bool:
     """Whether the values are in Fortran order and not in C order; those of a view with negative strides in neither."""
-    if tensor.is_contiguous() or not reversed_axes(tensor).is_contiguous():
-        return False
     view = getattr(tensor, "stands_for", None)  # the array of which this tensor is a copy
-    return view is None or bool(view.host.flags.fnc)
+    return has_fortran_strides(tensor) and (view is None or bool(view.host.flags.fnc))
+
+
+def has_fortran_strides(tensor: Tensor) -> bool:
+    """Whether the tensor's own elements are in Fortran order and not in C order."""
+    return not tensor.is_contiguous() and reversed_axes(tensor).is_contiguous()
 
 
 def real(tensor: Tensor) -> Tensor:
