@@ -120,7 +120,7 @@ def _integer(item: Any) -> int:
 
 def part(tensor: Tensor, key: Any) -> ndarray | None:
     """Return the view that a basic key with a negative step selects from a CPU tensor; None for other keys."""
-    if not tensor.numel() or (items := basic(key)) is None:
+    if (items := basic(key)) is None:
         return None
     if found := heads.numpy_of(tensor):
         selected = found[0][items]
