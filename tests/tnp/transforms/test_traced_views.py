@@ -203,8 +203,8 @@ def test_results_are_views_of_arguments() -> None:
     np.compile(lambda x, w: x[w.argmax()][::-1], backend="eager")(x, weights)[0] = 90.0
     assert [x[2, 0], x[1, 0], x[1, 3]] == [70.0, 80.0, 90.0]
     turned = np.compile(lambda x: x[::-1].T, backend="eager")(x)
-    with pytest.raises(ValueError, match="read-only"):
-        turned[0] = 1.0
+    turned[0] = 1.0
+    assert x[:, 0].tolist() == [1.0] * len(x)
 
 
 def test_scalars_and_0d_arrays_select_as_in_numpy() -> None:
