@@ -257,7 +257,7 @@ def _is_elsewhere(value: Any) -> bool:
 
 
 def _array_in(sequence: Any) -> Any:
-    """Return the first array or tensor in a nested list that a list of numbers can not stand for, or None."""
+    """Return the first tnp array or tensor in a nested list, or None; in a trace NumPy's arrays count, too."""
     types = set(map(type, sequence)) - _PLAIN
     kinds = (ndarray, np.ndarray) if trace_state.is_tracing() else ndarray  # a graph reads what NumPy's have then
     if not any(issubclass(t, (ndarray, np.ndarray, list, tuple)) or memory.is_tensor_type(t) for t in types):

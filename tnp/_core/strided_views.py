@@ -427,8 +427,8 @@ def is_in_order(x: indirect, order: str, shape: tuple[int, ...] | None = None) -
         It is so for one of the arrays that a traced branch or loop chooses from, and not for another.
     """
     found = _is_ordered(x.host, order, shape)
-    if (left := left_of(x)) is not None:
-        for tensor, is_exact, _ in shares(x) if len(left.sources) else ():
+    if (left := left_of(x)) is not None and left.sources:
+        for tensor, is_exact, _ in shares(x):
             host = memory.addresses(tensor, 4096).view(x.dtype)
             if host.shape != x.shape or not is_exact or _is_ordered(host, order, shape) is not found:
                 raise trace_state.left_view_error(left.name, "is given another shape")
