@@ -488,7 +488,7 @@ class _Frame:
         """Translate an operation that writes to its first operand."""
         target: Any = node.target
         written = aliasing.targets(node)
-        if len(written) != 1 or written[0] is not node.args[0]:
+        if len(written) != 1 or written[0] is not node.args[0] or torch.Tag.inplace_view in target.tags:
             raise Unsupported(f"{target} is not lowered")
         view = args[0]
         if not isinstance(view, View) or view.copied or view.buffer not in self.owned:

@@ -117,14 +117,16 @@ REINTERPRETING = {
     aten.diagonal.default,
     aten.unfold.default,
     aten.as_strided.default,
+}
+IN_PLACE_VIEWS = {
     aten.squeeze_.default,
     aten.squeeze_.dim,
+    aten.squeeze_.dims,
     aten.unsqueeze_.default,
     aten.t_.default,
     aten.transpose_.default,
 }
-IN_PLACE_VIEWS = {aten.squeeze_.default, aten.squeeze_.dim, aten.unsqueeze_.default, aten.t_.default,
-                  aten.transpose_.default}  # fmt: skip
+REINTERPRETING |= IN_PLACE_VIEWS
 EMPTY = {aten.empty, aten.empty_strided, aten.empty_like, aten.new_empty, aten.new_empty_strided}
 
 

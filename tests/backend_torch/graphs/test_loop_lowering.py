@@ -302,6 +302,16 @@ def test_loops_in_loops(calls: list[str]) -> None:
     check(calls, lambda a, n: (lu(a), collatz(n)), np.eye(6) * 9 + np.ones((6, 6)), np.arange(30), loops=2)
 
 
+def test_views_in_place(calls: list[str]) -> None:
+    w = np.asarray(numpy.random.default_rng(0).random((4, 4)))
+
+    def run(x: Any) -> Any:  # a batch of products with a matrix squeezes the rows in place
+        row = lambda v: np.fori_loop(0, 3, lambda i, v: np.tanh(v @ w), v)  # noqa: E731
+        return np.scan(lambda h, x: (np.vectorized_map(row, h + x), None), x[0], x)[0]
+
+    check(calls, run, np.asarray(numpy.random.default_rng(1).random((5, 6, 4))))
+
+
 def test_a_copy_that_is_kept(calls: list[str]) -> None:
     def run(x: Any) -> Any:
         def body(i: Any, v: Any) -> Any:
