@@ -71,6 +71,9 @@ class _Buffers(TorchFunctionMode):
         self.attempt = attempt
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        level = functorch.current_level()
+        if level is None or level < self.level:  # the step of a loop, which a trace sees below the batch
+            return func(*args, **kwargs) if kwargs else func(*args)
         kind = kinds[func]
         if kind == QUESTION:
             return func(*args, **kwargs) if kwargs else func(*args)

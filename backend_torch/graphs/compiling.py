@@ -329,6 +329,11 @@ def stand_in(tensor: Tensor) -> Tensor:
     return tensor if traces.is_fake(tensor) else _current.watch.stand_in(tensor)
 
 
+def slice_of(tensor: Tensor, size: Sequence[Any]) -> Tensor:
+    """Return a tensor for one slice of a batch, of this size, to trace with: in the batch's memory."""
+    return traces.slice_of(_current.watch.mode, tensor, size)
+
+
 def from_outside(tensor: Tensor) -> Tensor:
     """Return the tensor from outside that a tensor of the trace stands for; any other unchanged."""
     captured = _current.watch.captures.get(id(tensor))

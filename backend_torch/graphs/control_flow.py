@@ -14,11 +14,11 @@ from typing import Any
 
 import torch
 
-from backend_torch.graphs import compiling, loop_derivatives
+from backend_torch.graphs import compiling, control_operators, loop_derivatives
 from backend_torch.graphs.graph import operations_in
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
-from backend_torch.torch_private import functorch, tensor_internals, traces
+from backend_torch.torch_private import functorch, tensor_internals
 
 Tensor = torch.Tensor
 Tensors = list[Tensor]
@@ -47,16 +47,6 @@ def keeps_loops(length: int, ends_early: bool) -> bool:
 def _is_followed(tensors: Sequence[Tensor]) -> bool:
     """Whether autograd records what is done with one of the tensors."""
     return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
-
-
-def is_in_a_batch() -> bool:
-    """Whether a function of one element runs for all of them, in `torch.vmap`."""
-    return any(level.key() == functorch.TransformType.Vmap for level in functorch.stack() or ())
-
-
-def _operands(tensors: Sequence[Tensor]) -> Tensors:
-    """Return tensors in C order: the results of a body replace them, and need the same layout."""
-    return [compiling.in_c_order(compiling.physical(tensor)) for tensor in tensors]
 
 
 def is_true(predicate: Tensor) -> Tensor:
@@ -90,7 +80,7 @@ def cond(
     outer, (first, second) = compiling.aligned(branches)
     if around is not None:
         around += outer
-    run: Callable[..., Tensors] = loop_derivatives.branch
+    run: Callable[..., Tensors] = control_operators.branch
     if _is_followed(outer):
         run = loop_derivatives.branch_of
     return run(predicate, first, second, outer)[: counts[0]]
@@ -110,6 +100,7 @@ def _has_value(tensor: Tensor) -> bool:
 
 
 known_memory = compiling.known_memory
+is_in_a_batch = loop_derivatives.is_batched
 is_view = tensor_internals.is_view
 
 
@@ -187,7 +178,7 @@ def traced(function: Callable[[Tensors], Tensors], examples: Sequence[Tensor]) -
     if not is_recorded():
         return Traced(loop_derivatives.captured(function, examples, written), written)
     with torch.no_grad():  # a write would become a part of what autograd has recorded of the tensor
-        return Traced(compiling.subgraph(function, _operands(examples), writes=written), written)
+        return Traced(compiling.subgraph(function, control_operators.operands(examples), writes=written), written)
 
 
 def with_results(branch: Traced, numbers: Sequence[int]) -> Traced:
@@ -217,7 +208,7 @@ def branched(predicate: Tensor, true: Traced, false: Traced) -> Tensors:
     outer, (first, second) = compiling.aligned([true.graph, false.graph], written)
     for module, branch in ((first, true), (second, false)):
         compiling.add_written(module, branch.written, written)
-    run = loop_derivatives.branch if is_recorded() and not _is_followed(outer) else loop_derivatives.branch_of
+    run = control_operators.branch if is_recorded() and not _is_followed(outer) else loop_derivatives.branch_of
     results = run(is_true(predicate), first, second, outer)
     return _written_back(results, written)
 
@@ -229,7 +220,7 @@ def repeated(
     if steps is not None and loop_derivatives.applies(steps):
         outer, (step,) = compiling.aligned([body.graph], body.written)
         carried = [tensor.clone() for tensor in [*carry, *body.written]]
-        results = loop_derivatives.counted(scan, step, carried, outer[len(body.written) :], steps)
+        results = loop_derivatives.counted(step, carried, outer[len(body.written) :], steps)
         return _written_back(results, body.written)
     tested = traced(lambda given: [is_true(condition(given))], carry).graph
     outer, (test, step) = compiling.aligned([tested, body.graph], body.written)
@@ -237,9 +228,9 @@ def repeated(
         carried = [tensor.clone() for tensor in [*carry, *body.written]]
         results = loop_derivatives.loop_of(test, step, carried, outer[len(body.written) :])
         return _written_back(results, body.written)
-    values = _operands(carry)
+    values = control_operators.operands(carry)
     carried = [*values, *outer[: len(body.written)]]
-    results = loop_derivatives.loop(test, step, carried, outer[len(body.written) :])
+    results = control_operators.loop(test, step, carried, outer[len(body.written) :])
     return _written_back(results, body.written)
 
 
@@ -277,9 +268,9 @@ def while_loop(
             values = body(values)
             steps += 1
         return values
-    values = _operands(carry)
+    values = control_operators.operands(carry)
     outer, (test, step) = compiling.aligned([compiling.subgraph(tested, values), compiling.subgraph(body, values)])
-    return loop_derivatives.loop(test, step, values, outer)
+    return control_operators.loop(test, step, values, outer)
 
 
 def _at_most(
@@ -348,27 +339,14 @@ def scan(
         return _scanned_by_turns(step, carry, xs, length, reverse, min(unroll, length))
     if loop_derivatives.applies(length) and not pure:
         forward = [x.flip(0) for x in xs] if reverse else xs
-        done = loop_derivatives.scanned(scan, step, carry, forward, length)
+        done = loop_derivatives.scanned(step, carry, forward, length)
         if done is not None:
             return done[0], [y.flip(0) for y in done[1]] if reverse else done[1]
     if not is_recorded() or loop_derivatives.is_taped() or loop_derivatives.unrolls(length):
         loop_derivatives.tell_unrolled(length)
         return _scanned(step, carry, xs, length, reverse)
-    # torch's operator needs at least one carried tensor, and one to slice.
-    count = 1 + len(carry)
-    values = [torch.zeros((), dtype=torch.int8), *_operands(carry)]
-    inputs = _operands([x.flip(0) for x in xs] if reverse else xs) or [torch.zeros(length, dtype=torch.int8)]
-
-    def flat(tensors: Tensors) -> Tensors:
-        after, ys = step(tensors[1:count], tensors[count : count + len(xs)])
-        return [tensors[0], *after, *ys]
-
-    slices = [traces.without_modes(lambda tensor: tensor[0], x) for x in inputs]
-    outer, (graph,) = compiling.aligned([compiling.subgraph(flat, [*values, *slices], pure)])
-    around, carried, along = loop_derivatives.apart(outer, values, inputs)
-    results = loop_derivatives.operator(torch.ops.higher_order.scan, graph, carried, along, tuple(around))
-    ys = results[count:]
-    return results[1:count], [y.flip(0) for y in ys] if reverse else ys
+    results, ys = control_operators.scan(step, carry, [x.flip(0) for x in xs] if reverse else xs, length, pure)
+    return results, [y.flip(0) for y in ys] if reverse else ys
 
 
 def _scanned_by_turns(

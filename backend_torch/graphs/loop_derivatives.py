@@ -1,9 +1,10 @@
-"""Derivatives of traced loops and branches, as loops and branches.
+"""Derivatives and batches of traced loops and branches, as loops and branches.
 
-Layer: owns the derivatives of ``scan``, ``cond`` and ``while_loop``. A scan keeps what each step got; the loop backward
-goes through that with the derivative of one step, and so does the loop that forward mode adds: both are scans, which
-have derivatives and batches. A branch has the derivatives of both functions for its branches. A while loop carries
-tangents along; reverse mode would need all of its steps. Where none of it applies a loop unrolls.
+Layer: owns the derivatives and batches of ``scan``, ``cond`` and ``while_loop``. A step is traced below all transforms,
+for one slice of a batch. A scan keeps what each step got; the loop backward goes through that with the derivative of
+one step, and so does the loop that forward mode adds: both are scans, which have derivatives and batches. A branch has
+the derivatives of both functions for its branches. A while loop carries tangents along; reverse mode would need all of
+its steps, so that a counted one is a scan there. Where none of it applies a loop unrolls.
 """
 
 from __future__ import annotations
@@ -16,30 +17,31 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.fx import GraphModule
+from torch.fx import GraphModule, Node
 from torch.overrides import TorchFunctionMode
 
 from backend_torch.autodiff import autodiff, old_values, transform_levels
-from backend_torch.graphs import compiling, graph_copies, host_calls, loop_draws
+from backend_torch.graphs import compiling, control_operators, graph_copies, host_calls, loop_draws, loops
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import functorch, traces, trees
-from backend_torch.torch_private.tensor_internals import is_zeros_without_memory, storage_of
 
 Tensor = torch.Tensor
 Tensors = list[Tensor]
-Step = Callable[[Tensors, Tensors], tuple[Tensors, Tensors]]
-Scan = Callable[[Step, Sequence[Tensor], Sequence[Tensor], int, bool], tuple[Tensors, Tensors]]
 _FEWEST = 16  # steps; fewer are unrolled, and fuse
-_MOST_UNROLLED = 64  # steps of a loop in a branch or a loop whose derivative is taken
+_MANY = 64  # steps that are not unrolled without a warning
 
 
 class _Unwrapping(TorchFunctionMode):
-    """Runs a step's operations on the tensors below a transform, without the transform."""
+    """Runs a step's operations on the tensors below a transform, without the transform.
+
+    A stand-in of one slice's shape takes the place of a batch.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.wrapped: dict[int, tuple[Tensor, Tensor]] = {}  # of the tensor inside: that tensor, and the wrapped one
+        self.slices: dict[int, Tensor] = {}  # of a batch: its stand-in
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if functorch.innermost() is not None:
@@ -50,11 +52,15 @@ class _Unwrapping(TorchFunctionMode):
     def inside(self, tensor: Tensor) -> Tensor:
         if not functorch.is_wrapped(tensor):
             return tensor
-        inside = tensor
+        inside, is_batch = tensor, False
         while functorch.is_wrapped(inside):
-            if functorch.is_batched(inside):
-                raise NotImplementedError("a batch has other shapes inside")
+            is_batch = is_batch or functorch.is_batched(inside)
             inside = functorch.get_unwrapped(inside)
+        inside = compiling.stand_in(inside)  # of an array from outside the trace: the graph names its stand-in
+        if is_batch:
+            if id(tensor) not in self.slices:
+                self.slices[id(tensor)] = compiling.slice_of(inside, tensor.shape)
+            inside = self.slices[id(tensor)]
         if self.wrapped.setdefault(id(inside), (inside, tensor))[1] is not tensor:
             raise NotImplementedError("one tensor is wrapped for different transforms")
         return inside
@@ -82,30 +88,23 @@ def block() -> Iterator[None]:
 
 
 def unrolls(length: int) -> bool:
-    """Whether a loop of so many steps is unrolled: reverse mode goes through no loop in a branch."""
-    return _blocks.depth > 0 and length <= _MOST_UNROLLED
+    """Whether a loop of so many steps is unrolled in a branch or a loop whose derivative is taken."""
+    return _blocks.depth > 0 and length < _FEWEST
 
 
 def tell_unrolled(length: int) -> None:
     """Warn of a long loop that a trace has to unroll, as its derivative is none."""
-    if length >= _MOST_UNROLLED and trace_state.is_tracing() and functorch.is_transforming():
+    if length >= _MANY and trace_state.is_tracing() and functorch.is_transforming():
         trace_state.warn(
             f"the {length} steps of a loop are unrolled, each traced and compiled: in a compiled function derivatives "
-            "of a loop are loops, but not with vectorized_map around or inside, nor those of a loop in a loop. Take "
-            "fewer steps, or leave this derivative outside tnp.compile"
+            "and batches of a loop are loops, but not those of a loop whose steps take derivatives or map functions "
+            "themselves. Take fewer steps, or leave this transform outside tnp.compile"
         )
 
 
 def applies(length: int) -> bool:
-    """Whether a trace takes derivatives of a loop that is long enough, outside of a batch."""
-    if unrolls(length):
-        return False
-    levels = functorch.stack()
-    if length >= _FEWEST and not levels:
-        return is_taped()
-    if length < _FEWEST or not levels or functorch.is_disabled() or trace_state.is_batching():
-        return False
-    return trace_state.is_tracing() and any(level.key() != functorch.TransformType.Vmap for level in levels)
+    """Whether a trace takes derivatives, or a batch, of a loop that is long enough."""
+    return length >= _FEWEST and is_differentiated()
 
 
 @dataclass(eq=False)
@@ -122,7 +121,6 @@ class _Loop:
         Whether the last results are the carried values that each step got, which derivatives need.
     """
 
-    scan: Scan
     step: GraphModule
     counts: tuple[int, int, int, int]
     length: int
@@ -157,7 +155,7 @@ class _Loop:
 
 
 def _looped(
-    loop: _Loop,
+    length: int,
     step: Callable[[Tensors], Tensors] | GraphModule,
     inputs: tuple[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor]],
     keeps: bool,
@@ -166,8 +164,8 @@ def _looped(
 
     Parameters
     ----------
-    loop : _Loop
-        A loop of the same length.
+    length : int
+        The number of steps.
     step : callable
         Takes and returns lists as the step of a loop does.
     inputs : tuple of lists
@@ -177,7 +175,7 @@ def _looped(
     """
     tensors = [each for group in inputs for each in group]
     counts = tuple(map(len, inputs))
-    made = _Loop(loop.scan, loop.step, (*counts, 0), loop.length, keeps)  # type: ignore[arg-type]
+    made = _Loop(step, (*counts, 0), length, keeps)  # type: ignore[arg-type]
     given = made.slices(tensors)
 
     def kept(values: Tensors) -> Tensors:
@@ -189,8 +187,6 @@ def _looped(
             made.step = compiling.subgraph(kept, list(map(_example, given)))[0]
         if not isinstance(step, GraphModule):
             _needed(made.step)
-    else:
-        made.step = step
     results = len(made.step.graph.output_node().args[0]) - counts[0]  # type: ignore[arg-type]
     made.counts = (*counts, results)  # type: ignore[assignment]
     found = _Scan.apply(made, *tensors)
@@ -198,8 +194,8 @@ def _looped(
     return made.parts(found, counts[0], results - kept_count, kept_count)
 
 
-def scanned(scan: Scan, step: Step, carry: Sequence[Tensor], xs: Sequence[Tensor], length: int) -> Any:
-    """Do the forward ``scan`` where `applies`; return None if a step holds an operation without a derivative here."""
+def scanned(step: control_operators.Step, carry: Sequence[Tensor], xs: Sequence[Tensor], length: int) -> Any:
+    """Do a scan forward where `applies`; return None if a step holds an operation without a derivative here."""
     mode, count = _Unwrapping(), len(carry)
     with functorch.down_to(None), mode:
 
@@ -209,7 +205,7 @@ def scanned(scan: Scan, step: Step, carry: Sequence[Tensor], xs: Sequence[Tensor
 
         try:
             examples = [mode.inside(tensor) for tensor in [*carry, *xs]]
-            slices = [x[0] for x in examples[count:]]
+            slices = [traces.without_modes(lambda tensor: tensor[0], x) for x in examples[count:]]
             module, outer = compiling.subgraph(flat, [*map(compiling.in_c_order, examples[:count]), *slices])
         except Exception:  # a step that is no graph of its own, as one that writes to what is around it
             return None
@@ -219,37 +215,56 @@ def scanned(scan: Scan, step: Step, carry: Sequence[Tensor], xs: Sequence[Tensor
             f"can't hold a function with a custom_gradient or custom_jvp, as {module.meta['rules'][0]} calls. "
             "Let torch differentiate the function in loops, or take fewer steps"
         )
-    if module.meta["rules"] or _repeats(module) or _calls_again(module):
+    if module.meta["rules"] or _has_no_reverse(module) or _calls_again(module):
         return None
-    module, drawn = _drawn_before(scan, module, len(examples), length)
+    module, drawn = _drawn_before(module, len(examples), length)
     if loop_draws.draws(module):
         return None
-    like = _Loop(scan, module, (0, 0, 0, 0), length)
-    return _looped(like, module, (carry, [*xs, *drawn], mode.outside(outer)), True)[:2]
+    return _looped(length, module, (carry, [*xs, *drawn], mode.outside(outer)), _is_followed())[:2]
 
 
-def _drawn_before(scan: Scan, module: GraphModule, place: int, length: int) -> tuple[GraphModule, Tensors]:
-    """Return a step that gets what it draws after ``place`` other inputs, and what all steps draw, in their order."""
+def _drawn_before(module: GraphModule, place: int, length: int) -> tuple[GraphModule, Tensors]:
+    """Return a step that gets what it draws after ``place`` other inputs, and what all steps draw, in their order.
+
+    In a batch nothing is drawn before: each slice may have its own numbers.
+    """
+    if is_batched():
+        return module, []
     module, drawing = loop_draws.apart(module, place)
     if drawing is None:
         return module, []
     with functorch.down_to(None), torch.no_grad():
-        return module, scan(lambda carry, xs: ([], list(drawing())), [], [], length, False)[1]
+        return module, control_operators.scan(lambda carry, xs: ([], list(drawing())), [], [], length)[1]
 
 
-def counted(scan: Scan, step: GraphModule, carry: Sequence[Tensor], around: Sequence[Tensor], length: int) -> Tensors:
-    """A loop of a known number of steps, of which a derivative is taken.
+def counted(step: GraphModule, carry: Sequence[Tensor], around: Sequence[Tensor], length: int) -> Tensors:
+    """A loop of a known number of steps, of which a derivative or a batch is taken.
 
     Raises
     ------
     NotImplementedError
-        A step branches or loops itself.
+        A step loops until a value says so, or draws random numbers in a batch.
     """
-    if step.meta["rules"] or _repeats(step) or _calls_again(step):
+    if step.meta["rules"] or _has_no_reverse(step) or _calls_again(step):
         raise NotImplementedError("a gradient of a loop whose steps loop is taken step by step")
-    step, drawn = _drawn_before(scan, step, len(carry), length)
+    step, drawn = _drawn_before(step, len(carry), length)
     _check_draws(step)
-    return _looped(_Loop(scan, step, (0, 0, 0, 0), length), step, (carry, drawn, around), True)[0]
+    return _looped(length, step, (carry, drawn, around), _is_followed())[0]
+
+
+def is_batched() -> bool:
+    """Whether a function of one element runs for all of them, in `torch.vmap`."""
+    return any(level.key() == functorch.TransformType.Vmap for level in functorch.stack() or ())
+
+
+def _is_followed() -> bool:
+    """Whether a derivative is taken, not a batch alone: it needs what each step of a loop got."""
+    return is_taped() or any(level.key() != functorch.TransformType.Vmap for level in functorch.stack() or ())
+
+
+def _is_reversed() -> bool:
+    """Whether reverse mode goes through what is done now."""
+    return is_taped() or any(level.key() == functorch.TransformType.Grad for level in functorch.stack() or ())
 
 
 def _is_differentiated_further(ctx: Any, saved: Sequence[Tensor]) -> bool:
@@ -273,7 +288,7 @@ class _Scan(torch.autograd.Function):
             results = list(loop.step(*values, *x, *around))
             return results[:count], results[count:]
 
-        values, ys = loop.scan(step, carry, xs, loop.length, False)
+        values, ys = control_operators.scan(step, carry, xs, loop.length)
         return (*values, *ys)
 
     @staticmethod
@@ -317,7 +332,7 @@ class _Scan(torch.autograd.Function):
 
         backward = [each.flip(0) for each in [*[gradients[index] for index in rows], *kept, *xs]]
         given_all = ([*start, *sums], backward, around)
-        values, stacked, _ = _looped(loop, step, given_all, _is_differentiated_further(ctx, inputs))
+        values, stacked, _ = _looped(loop.length, step, given_all, _is_differentiated_further(ctx, inputs))
         flipped = [each.flip(0) for each in stacked]
         found = dict(zip([*carried, *summed, *sliced], [*values, *flipped], strict=True))
         return (None, *[found.get(index) for index in range(len(inputs))])
@@ -350,7 +365,7 @@ class _Scan(torch.autograd.Function):
 
         sides = [[tangents[index] for index in group] for group in (sliced, beside)]
         given_all = (start, [*kept, *xs, *sides[0]], [*around, *sides[1]])
-        values, ys, _ = _looped(loop, step, given_all, _is_differentiated_further(ctx, [*kept, *xs, *around]))
+        values, ys, _ = _looped(loop.length, step, given_all, _is_differentiated_further(ctx, [*kept, *xs, *around]))
         found = dict(zip([*carried, *rows], [*values, *ys], strict=True))
         return tuple([found.get(index) for index in range(len(ctx.floating))])
 
@@ -365,22 +380,23 @@ class _Scan(torch.autograd.Function):
             for each, dim, place in zip(tensors, dims, places, strict=True)
         ]
         differ = [dim is not None for dim in dims]
+        given = list(map(_example, loop.slices(values)))
         with functorch.down_to(None), old_values.unhooked():
             while True:  # until a step gives carried values that differ among the slices where it takes such
-                step, after = _of_slices(_Steps(loop.step).run, loop.slices(values), differ, size)
+                step, after = _of_slices(_Steps(loop.step).run, given, differ, size)
                 more = [one or other for one, other in zip(differ[:count], after, strict=False)] + differ[count:]
                 if more == differ:
                     break
-                values = [v if a == b else _spread(v, size) for v, a, b in zip(values, differ, more, strict=True)]
+                given = _spread_more(given, differ, more, size)
                 differ = more
 
             def spread(given: Tensors) -> Tensors:
-                pairs = zip(step(*given), after, [*differ[:count], *after[count:]], strict=True)
-                return [_spread(each, size) if now and not own else each for each, own, now in pairs]
+                return _spread_more(step(*given), after, [*differ[:count], *after[count:]], size)
 
             if after[:count] != differ[:count]:
-                step = compiling.subgraph(spread, list(map(_example, loop.slices(values))))[0]
-        batched = _Loop(loop.scan, step, loop.counts, loop.length, loop.keeps)
+                step = compiling.subgraph(spread, given)[0]
+        values = _spread_more(values, [dim is not None for dim in dims], differ, size)
+        batched = _Loop(step, loop.counts, loop.length, loop.keeps)
         at = [0 if each else None for each in differ[:count]] + [1 if each else None for each in after[count:]]
         return _Scan.apply(batched, *values), tuple(at)
 
@@ -422,42 +438,6 @@ def is_differentiated() -> bool:
 def is_taped() -> bool:
     """Whether a tape records in a trace, and no transform is under way."""
     return trace_state.is_tracing() and autodiff.is_recording() and torch.is_grad_enabled()
-
-
-def apart(*groups: Sequence[Tensor]) -> list[Tensors]:
-    """Return the tensors, with copies where two share memory or one has none: torch's operators refuse these."""
-    seen: set[int] = set()
-    result = []
-    for group in groups:
-        taken = []
-        for tensor in group:
-            storage = storage_of(tensor)
-            taken.append(tensor.clone() if storage in seen or is_zeros_without_memory(tensor) else tensor)
-            seen.add(storage)
-        result.append(taken)
-    return result
-
-
-def branch(predicate: Tensor, first: Any, second: Any, outer: Sequence[Tensor]) -> Tensors:
-    """Call torch's operator for a branch, on tensors that share no memory."""
-    (operands,) = apart(outer)
-    return operator(torch.ops.higher_order.cond, predicate, first, second, tuple(operands))
-
-
-def loop(test: Any, step: Any, values: Sequence[Tensor], outer: Sequence[Tensor]) -> Tensors:
-    """Call torch's operator for a loop, on tensors that share no memory."""
-    around, carried = apart(outer, values)
-    tested = graph_copies.of_one_result(test)
-    return operator(torch.ops.higher_order.while_loop, tested, step, tuple(carried), tuple(around))
-
-
-def operator(function: Any, *args: Any) -> Tensors:
-    """Call torch's operator for a branch or a loop, without the derivative that torch would take of it.
-
-    A tape inside has left operands that require a gradient, where no derivative is taken.
-    """
-    with torch.no_grad():
-        return list(function(*args))
 
 
 @dataclass(eq=False)
@@ -508,7 +488,13 @@ def _is_float(tensor: Tensor) -> bool:
 
 
 class _Steps(torch.fx.Interpreter):
-    """A graph whose branches and loops have the derivatives of this module."""
+    """A graph whose branches and loops have the derivatives and batches of this module."""
+
+    node: Node  # that is being run
+
+    def run_node(self, node: Node) -> Any:
+        self.node = node
+        return super().run_node(node)
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
         if target is torch.ops.higher_order.cond:
@@ -516,23 +502,26 @@ class _Steps(torch.fx.Interpreter):
             return list(_Branch.apply(_Graphs([first, second]), predicate, *operands))
         if target is torch.ops.higher_order.while_loop:
             test, step, carried, around = args
+            steps = loops.known_steps(self.module, self.node) if _is_reversed() else None  # type: ignore[arg-type]
+            if steps:
+                return _looped(steps, step, (carried, [], around), True)[0]
             graphs = _Graphs([graph_copies.of_sequence(test), step], len(carried))
             return list(_While.apply(graphs, *carried, *around))
+        if target is torch.ops.higher_order.scan:
+            step, carried, xs, around = args
+            values, results, _ = _looped(xs[0].shape[0], step, (carried, xs, around), _is_followed())
+            return [*values, *results]
         return super().call_function(target, args, kwargs)
 
 
-def _has(module: GraphModule, operation: Any) -> bool:
-    """Whether a graph, or a branch or a loop of it, has such an operation."""
-    return any(
-        each.graph.find_nodes(op="call_function", target=operation)
+def _has_no_reverse(module: GraphModule) -> bool:
+    """Whether reverse mode goes through a graph that has a loop of unknown length."""
+    return _is_reversed() and any(
+        loops.known_steps(each, node) is None
         for each in module.modules()
         if isinstance(each, GraphModule)
+        for node in each.graph.find_nodes(op="call_function", target=torch.ops.higher_order.while_loop)
     )
-
-
-def _repeats(module: GraphModule) -> bool:
-    """Whether a graph loops, which has no reverse mode inside of a loop."""
-    return _has(module, torch.ops.higher_order.while_loop) or _has(module, torch.ops.higher_order.scan)
 
 
 def _calls_again(module: GraphModule) -> bool:
@@ -548,7 +537,7 @@ class _Branch(torch.autograd.Function):
     @staticmethod
     def forward(graphs: _Graphs, predicate: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
         first, second = graphs.modules
-        return tuple(branch(predicate, first, second, tensors))
+        return tuple(control_operators.branch(predicate, first, second, tensors))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -623,11 +612,6 @@ class HeldError(NotImplementedError):
 def check(module: GraphModule) -> None:
     """Raise HeldError for what has no derivative in a branch or a loop."""
     where = f"{trace_state.user_line()}: a branch or a loop whose derivative is taken can't hold"
-    if _has(module, torch.ops.higher_order.scan):
-        raise HeldError(
-            f"{where} a scan of more than {_MOST_UNROLLED} steps: let the branch choose among the scan's inputs or "
-            "results"
-        )
     if traces.has_recording(module):
         raise HeldError(f"{where} a GradientTape: use tnp.grad there instead of the tape")
     if module.meta["rules"]:
@@ -654,8 +638,7 @@ def _captured(functions: Sequence[Callable[[Tensors], Tensors]], examples: Seque
     try:
         outer, modules = compiling.aligned([captured(each, examples) for each in functions])
     except NotImplementedError as error:
-        is_batched = any(level.key() == functorch.TransformType.Vmap for level in functorch.stack() or ())
-        if isinstance(error, HeldError) and not is_batched:
+        if isinstance(error, HeldError) and not is_batched():
             raise
         return None
     return modules, outer
@@ -723,7 +706,7 @@ class _While(torch.autograd.Function):
     @staticmethod
     def forward(graphs: _Graphs, *tensors: Tensor) -> tuple[Tensor, ...]:
         test, step = graphs.modules
-        return tuple(loop(test, step, tensors[: graphs.carried], tensors[graphs.carried :]))
+        return tuple(control_operators.loop(test, step, tensors[: graphs.carried], tensors[graphs.carried :]))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -773,16 +756,15 @@ class _While(torch.autograd.Function):
         size, carried, (test, step) = info.batch_size, graphs.carried, graphs.modules
         values = _moved(tensors, dims)
         differ = [dim is not None for dim in dims]
+        given = list(map(_example, values))
         with functorch.down_to(None):
             while True:  # until the values that a step gives differ among slices where those that it takes do
-                tested, (apart,) = _of_slices(_Steps(test).run, values, differ, size)
-                stepped, after = _of_slices(_Steps(step).run, values, differ, size)
+                tested, (apart,) = _of_slices(_Steps(test).run, given, differ, size)
+                stepped, after = _of_slices(_Steps(step).run, given, differ, size)
                 more = [one or apart or other for one, other in zip(differ, after, strict=False)] + differ[carried:]
                 if more == differ:
                     break
-                values = [
-                    v if old == new else _spread(v, size) for v, old, new in zip(values, differ, more, strict=True)
-                ]
+                given = _spread_more(given, differ, more, size)
                 differ = more
 
             def goes_on(given: Tensors) -> Tensors:
@@ -790,15 +772,14 @@ class _While(torch.autograd.Function):
                 return [found.any() if apart else found]
 
             def following(given: Tensors) -> Tensors:
-                pairs = zip(stepped(*given), after, differ, strict=False)
-                found = [_spread(each, size) if now and not is_apart else each for each, is_apart, now in pairs]
+                found = _spread_more(stepped(*given), after, differ[:carried], size)
                 if not apart:
                     return found
                 (going,) = tested(*given)
                 return [torch.where(_along(going, new), new, old) for new, old in zip(found, given, strict=False)]
 
-            examples = list(map(_example, values))
-            modules = [compiling.subgraph(each, examples)[0] for each in (goes_on, following)]
+            modules = [compiling.subgraph(each, given)[0] for each in (goes_on, following)]
+        values = _spread_more(values, [dim is not None for dim in dims], differ, size)
         results = _While.apply(_Graphs(modules, carried), *values)
         return results, tuple([0 if each else None for each in differ[:carried]])
 
@@ -809,8 +790,12 @@ def _moved(tensors: Sequence[Tensor], dims: Sequence[int | None]) -> Tensors:
     return [(each if dim is None else each.movedim(dim, 0)).contiguous() for each, dim in pairs]
 
 
-def _spread(tensor: Tensor, size: int) -> Tensor:
-    return tensor.expand(size, *tensor.shape).contiguous()
+def _spread_more(tensors: Sequence[Tensor], differ: Sequence[bool], more: Sequence[bool], size: int) -> Tensors:
+    """Return the tensors with a copy for each slice of those that ``more``, and not ``differ``, says to have one."""
+    return [
+        each.expand(size, *each.shape).contiguous() if new and not old else each
+        for each, old, new in zip(tensors, differ, more, strict=True)
+    ]
 
 
 def _along(chosen: Tensor, other: Tensor) -> Tensor:

@@ -169,6 +169,15 @@ def empty(mode: FakeTensorMode, size: Sequence[Any], stride: Sequence[Any], tens
         return torch.empty_strided(size, stride, dtype=tensor.dtype, device=tensor.device)
 
 
+def slice_of(mode: FakeTensorMode, tensor: Tensor, size: Sequence[Any]) -> Tensor:
+    """Return a fake tensor in C order, of this size, at the beginning of a fake tensor's memory if that is enough."""
+    made = new(mode, tensor, size)
+    with functorch.down_to(None), _disable_current_modes(), torch._C.DisableTorchFunction(), mode, torch.no_grad():
+        if made.untyped_storage().nbytes() <= tensor.untyped_storage().nbytes():
+            made.set_(tensor.untyped_storage(), 0, made.size(), made.stride())
+    return made
+
+
 def shown_by(mode: FakeTensorMode, tensor: Tensor, memory: dict[int, Tensor]) -> Tensor:
     """Return a fake stand-in for a tensor. Stand-ins share memory where their tensors do; ``memory`` records which.
 

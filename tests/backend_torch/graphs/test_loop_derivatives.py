@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
@@ -99,8 +99,18 @@ def python_loop(h: Any, xs: Any, w: Any) -> Any:
     return (h * CAPTURED).sum()
 
 
-LOOPS = [network, reversed_network, last_state, counting, counted, writing, branching, python_loop]
-UNROLLED = [nested, writing_around]  # alike whatever the backend
+def deep(h: Any, xs: Any, w: Any) -> Any:
+    def step(h: Any, x: Any) -> Any:
+        h = np.fori_loop(0, 16, lambda i, h: np.tanh(h @ w) + 0.01 * i, h) + x
+        _, hs = np.scan(lambda c, y: (c + y * h, c * SCALE), x, xs[:16])
+        return np.cond(h[0] > x[0], lambda: np.scan(lambda c, y: (c * y, c), h, xs[4:])[1].sum(0), lambda: h), hs
+
+    h, hs = np.scan(step, h, xs[:16])
+    return (h * hs).sum()
+
+
+LOOPS = [network, reversed_network, last_state, counting, counted, writing, branching, python_loop, nested, deep]
+UNROLLED = [writing_around]  # alike whatever the backend
 
 
 def arguments(steps: int = STEPS) -> list[Any]:
@@ -141,24 +151,80 @@ def test_what_is_compiled_does_not_grow_with_the_number_of_steps(program: Functi
     assert sizes[0] == sizes[1]
 
 
-def test_a_long_loop_that_is_unrolled_is_told() -> None:
-    def repeated(x: Any) -> Any:
-        return np.fori_loop(0, 64, lambda i, x: x * 0.5 + i, x).sum()
+BATCHES: dict[str, Callable[[Function], Function]] = {
+    "batch": lambda f: lambda h, xs, w: np.vectorized_map(lambda each: f(*each, w), (h, xs)),
+    "batch of shared states": lambda f: lambda h, xs, w: np.vectorized_map(lambda w: f(h[0], xs[0], w), h[:, None] * w),
+    "batch of gradients": lambda f: lambda h, xs, w: np.vectorized_map(
+        lambda each: np.grad(f, argnums=(0, 2))(*each, w), (h, xs)
+    ),
+    "gradient of a batch": lambda f: lambda h, xs, w: np.grad(
+        lambda h, w: (np.vectorized_map(lambda each: f(*each, w), (h, xs)) ** 2).sum(), argnums=(0, 1)
+    )(h, w),
+    "tape around a batch": lambda f: lambda h, xs, w: recorded(
+        lambda w: np.vectorized_map(lambda each: f(*each, w), (h, xs)), w
+    ),
+    "batch of batches": lambda f: lambda h, xs, w: np.vectorized_map(
+        lambda each: np.vectorized_map(lambda x: np.grad(f)(each, x, w), xs), h
+    ),
+    "batch of hessians": lambda f: lambda h, xs, w: np.vectorized_map(lambda each: np.hessian(f)(*each, w), (h, xs)),
+    "hessian of a batch": lambda f: lambda h, xs, w: np.hessian(
+        lambda scale: np.vectorized_map(lambda each: f(each[0] * scale, each[1], w), (h, xs)).sum()
+    )(np.asarray([0.5, 1.0, 2.0, 0.25])),
+    "jvp of a batch": lambda f: lambda h, xs, w: np.jvp(
+        lambda w: np.vectorized_map(lambda each: f(*each, w), (h, xs)), (w,), (w,)
+    ),
+}
 
-    def by_range(x: Any) -> Any:
-        for i in range(64):
-            x = x * x * 0.25 + i * 1e-3
-        return x.sum()
 
-    def derivative(program: Function) -> Function:
-        return lambda x: np.vectorized_map(np.grad(program), x)
+def recorded(function: Function, x: Any) -> Any:
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = (function(x) ** 2).sum()
+    return tape.gradient(y, x)
 
-    x = np.asarray([[0.5, 0.25], [0.75, 0.5]])
-    for program in (repeated, by_range):
-        with pytest.warns(RuntimeWarning, match="the 64 steps of a loop are unrolled") as told:
-            found = np.compile(derivative(program), backend="eager")(x)
-        assert told[0].filename == __file__
-        assert_same(np.asnumpy(derivative(program)(x)), found, rtol=1e-9, atol=1e-12)
+
+def batch() -> list[Any]:
+    return [np.asarray(each) for each in (rng.random((3, 4)), rng.random((3, STEPS, 4)), rng.normal(size=(4, 4)) / 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "programs", "backend"),
+    [
+        ("batch", LOOPS, "inductor"),
+        ("batch of gradients", LOOPS, "eager"),
+        ("batch of gradients", [python_loop], "inductor"),
+        ("gradient of a batch", [nested], "inductor"),
+        *[(name, [branching], "eager") for name in BATCHES],
+    ],
+)
+def test_batches_are_loops(
+    name: str, programs: Sequence[Function], backend: str, recwarn: pytest.WarningsRecorder
+) -> None:
+    given = batch()
+
+    def all_of_them(*given: Any) -> Any:
+        found = [BATCHES[name](program)(*given) for program in programs]
+        return [each for result in found for each in (result if isinstance(result, tuple) else [result])]
+
+    expected = all_of_them(*given)
+    recwarn.clear()  # without a trace a batch can't branch
+    for one, other in zip(expected, np.compile(all_of_them, backend=backend)(*given), strict=True):
+        assert_same(np.asnumpy(one), other, rtol=1e-9, atol=1e-12)
+    assert not [each for each in recwarn if "unrolled" in str(each.message) or "once for each" in str(each.message)]
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_what_is_compiled_of_a_batch_does_not_grow_with_the_number_of_steps(name: str) -> None:
+    h, xs, w = batch()
+    compiled = np.compile(BATCHES[name](network))
+    sizes = [len(list(compiled.graph(h, np.concatenate([xs] * count, axis=1), w))) for count in (1, 10)]
+    assert sizes[0] == sizes[1]
+
+
+def test_a_gradient_reaches_an_array_from_outside() -> None:
+    h, xs, w = arguments()
+    gradient = np.compile(lambda h: np.grad(lambda w: network(h, xs, w))(w))
+    assert_same(np.asnumpy(np.grad(network, argnums=2)(h, xs, w)), gradient(h), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("program", [states, branching])
