@@ -146,13 +146,13 @@ class Ufunc:
 
     @property
     def types(self) -> list[str]:
-        """The loops whose dtypes a tensor can carry, as NumPy writes them: ``ff->f``."""
-        return [t for t in self._numpy.types if all(np.dtype(c) in to_torch for c in t.replace("->", ""))]
+        """NumPy's loops as it writes them, ``ff->f``: those of data that no tensor holds run on the host."""
+        return self._numpy.types
 
     @property
     def ntypes(self) -> int:
         """Number of loops."""
-        return len(self.types)
+        return self._numpy.ntypes
 
     @property
     def identity(self) -> Any:

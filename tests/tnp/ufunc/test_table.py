@@ -43,10 +43,8 @@ def assert_near(expected: Any, actual: Any, where: str) -> None:
 @pytest.mark.parametrize("name", UFUNCS)
 def test_attributes(name: str) -> None:
     mine, theirs = getattr(tnp, name), getattr(np, name)
-    for attribute in ("__name__", "nin", "nout", "nargs", "identity", "signature"):
+    for attribute in ("__name__", "nin", "nout", "nargs", "ntypes", "types", "identity", "signature"):
         assert getattr(mine, attribute) == getattr(theirs, attribute)
-    assert mine.ntypes == len(mine.types)
-    assert mine.types or name == "isnat"
 
 
 def test_second_names() -> None:

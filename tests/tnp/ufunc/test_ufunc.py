@@ -28,10 +28,8 @@ def test_every_numeric_ufunc_is_there() -> None:
 @pytest.mark.parametrize("name", UFUNCS)
 def test_attributes(name: str) -> None:
     ours, theirs = getattr(tnp, name), getattr(np, name)
-    for attribute in ("__name__", "nin", "nout", "nargs", "identity", "signature"):
+    for attribute in ("__name__", "nin", "nout", "nargs", "ntypes", "types", "identity", "signature"):
         assert getattr(ours, attribute) == getattr(theirs, attribute), attribute
-    assert set(ours.types) <= set(theirs.types) and ours.ntypes == len(ours.types)
-    assert not any(letter in "OMmgG" for types in ours.types for letter in types)
     assert repr(ours) == repr(theirs)
     assert pickle.loads(pickle.dumps(ours)) is ours
     assert name in str(ours.__doc__) or ours.__doc__
