@@ -153,7 +153,7 @@ class GeneralizedUfunc(Ufunc):
         if unknown:
             raise TypeError(f"{self.__name__}() got an unexpected keyword argument '{next(iter(unknown))}'")
         order = checked_order(order)
-        outs = outputs(self, out)
+        outs = outputs(self.nout, out)
         inputs, (target,), _ = self._operands(operands, outs, casting, dtype, signature, sig)
         cores = self._present(inputs)
         is_short = target is not None and target.dim() < len(cores[-1])

@@ -31,6 +31,7 @@ from tnp._core.numpy_version import NUMPY
 from tnp._core.strided_views import put_back
 from tnp._core.ufunc_overrides import call_ufunc, overriding
 from tnp._ufunc import errstate, reduction
+from tnp._ufunc.outputs import as_many
 
 if TYPE_CHECKING:
     from tnp._ufunc.ufunc import Ufunc
@@ -63,6 +64,7 @@ def reduce(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any, keepdims: 
         if (found := head(array, axis, dtype, out, keepdims, initial, where)) is not None:
             return found
     if found := overriding((array,), out):
+        as_many(1, out)
         given = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "initial": initial, "where": where}
         standard = {"axis": 0, "dtype": None, "keepdims": False, "initial": np._NoValue, "where": True}
         options = {name: value for name, value in given.items() if value is not standard[name]}
@@ -92,6 +94,7 @@ def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any
         if (scanned := heads.by_numpy(_method(ufunc._numpy, "accumulate"), array, axis)) is not None:
             return scanned
     if found := overriding((array,), out):
+        as_many(1, out)
         options = {"axis": axis, "dtype": dtype}
         return call_ufunc(ufunc, "accumulate", found, (array,), out, options)
     _check_reducible(ufunc, "accumulate")
@@ -114,6 +117,7 @@ def reduceat(ufunc: Ufunc, array: Any, indices: Any, axis: Any, dtype: Any, out:
     ):
         return reduced
     if found := overriding((array, indices), out):
+        as_many(1, out)
         options = {"axis": axis, "dtype": dtype}
         return call_ufunc(ufunc, "reduceat", found, (array, indices), out, options)
     _check_reducible(ufunc, "reduceat")

@@ -26,18 +26,24 @@ _NO_THIRD = (  # NumPy's text since 2.4
 )
 
 
-def outputs(ufunc: Any, out: Any) -> tuple[Any, ...]:
+def outputs(count: int, out: Any) -> tuple[Any, ...]:
     """Return ``out`` as a tuple of an array or None for each output; Ellipsis asks for an array even if 0-d."""
+    outs = as_many(count, out)
+    if isinstance(out, tuple) and any(each is Ellipsis for each in out):
+        raise TypeError("must use `...` as `out=...` and not per-operand/in a tuple")
+    return outs
+
+
+def as_many(count: int, out: Any) -> tuple[Any, ...]:
+    """Return ``out`` as a tuple of ``count``: NumPy refuses another number before it asks an operand's override."""
     if out is None or out is Ellipsis:
-        return (out,) * ufunc.nout
+        return (out,) * count
     if not isinstance(out, tuple):
-        if ufunc.nout > 1:
+        if count > 1:
             raise TypeError("'out' must be a tuple of arrays")
         return (out,)
-    if len(out) != ufunc.nout:
+    if len(out) != count:
         raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
-    if any(each is Ellipsis for each in out):
-        raise TypeError("must use `...` as `out=...` and not per-operand/in a tuple")
     return out
 
 

@@ -27,6 +27,7 @@ from tnp._core.dtypes import native, numpy_dtype, tensor_dtype
 from tnp._core.errors import distinct_axes, explain, reduced_axes, refuse_boolean, refuse_cast, shapes_text, warn
 from tnp._core.mask_selection import Selection
 from tnp._core.strided_views import put_back
+from tnp._ufunc.outputs import outputs
 
 Tensor = Any
 BOOL = tensor_dtype(bool)
@@ -296,8 +297,7 @@ def mask_of(where: Any, tensor: Tensor) -> Tensor:
 
 def output_of(out: Any) -> Tensor:
     """Return the tensor of an ``out`` argument."""
-    if isinstance(out, tuple) and len(out) == 1:
-        (out,) = out
+    (out,) = outputs(1, out)
     return output_tensor(out)
 
 

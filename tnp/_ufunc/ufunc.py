@@ -33,7 +33,7 @@ from tnp._core.interop import defers_to, is_foreign
 from tnp._core.strided_views import put_back
 from tnp._core.ufunc_overrides import call_ufunc, overriding
 from tnp._ufunc import errstate, methods
-from tnp._ufunc.outputs import deliver, outputs, with_outputs, wrote
+from tnp._ufunc.outputs import as_many, deliver, outputs, with_outputs, wrote
 
 Tensor = Any
 Loop = Callable[..., Any]
@@ -200,6 +200,7 @@ class Ufunc:
             return out
         try:
             if found := overriding(operands, out):
+                as_many(self.nout, out)
                 return call_ufunc(self, "__call__", found, operands, out, options)
             return self._computed(operands, out, **options)
         except DtypeError as error:
@@ -226,7 +227,7 @@ class Ufunc:
         if operands[-1] is _MISSING:
             raise TypeError(f"{self.__name__}() takes from 2 to {self.nargs} positional arguments but 1 was given")
         order = checked_order(order)
-        outs = outputs(self, out)
+        outs = outputs(self.nout, out)
         if any(map(symbolic.is_symbol, operands)):
             operands = _with_sizes(operands)
         inputs, targets, home = self._operands(operands, outs, casting, dtype, signature, sig)

@@ -569,3 +569,29 @@ def test_where_without_out_warns() -> None:
             xp.add(x, x, where=mask, out=None)
             xp.add(x, x, where=True)
             xp.add(x, x, where=mask, out=xp.zeros(4, int))
+
+
+OUTPUTS = {
+    "no tuple": lambda xp, x: xp.modf(xp.ones(2), out=x),
+    "too few": lambda xp, x: xp.modf(xp.ones(2), out=(x,)),
+    "too many": lambda xp, x: xp.add(x, 1, out=(x, x)),
+    "reduce": lambda xp, x: xp.add.reduce(xp.ones(2), out=(x, x)),
+    "accumulate": lambda xp, x: xp.add.accumulate(xp.ones(2), out=(x, x)),
+    "reduceat": lambda xp, x: xp.add.reduceat(xp.ones(2), [0], out=(x, x)),
+    "Ellipsis in a tuple": lambda xp, x: xp.add(x, 1, out=(...,)),
+}
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_the_number_of_outputs_is_checked_before_an_operand_is_asked(name: str) -> None:
+    class Asked:
+        def __array_ufunc__(self, *args: Any, **options: Any) -> str:
+            return "asked"
+
+    compare(lambda xp: OUTPUTS[name](xp, Asked()), may_raise=(TypeError, ValueError))
+
+
+@pytest.mark.parametrize("method", ["reduce", "accumulate"])
+@pytest.mark.parametrize("out", [(...,), (None, None)], ids=str)
+def test_outputs_of_methods_in_tuples(method: str, out: Any) -> None:
+    compare(lambda xp: getattr(xp.add, method)(xp.ones(2), out=out), raises=(TypeError, ValueError))
