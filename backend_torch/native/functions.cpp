@@ -943,12 +943,9 @@ PyObject* ravel(PyObject*, PyObject* x) {
     if (dtype == NONE || dtype >= LOOPS) return nullptr;
     at::DimVector flat{n};
     if (at::detail::computeStride(tensor->sizes(), tensor->strides(), flat)) return nullptr;
-    at::Tensor made = empty(tensor->sizes(), dtype);
+    at::Tensor made = empty({n}, dtype);
     gather(writeable_data_of(made), dtype, data_of(*tensor), dtype, tensor->sizes(), tensor->strides().data());
-    PyObject* array = wrap_array(std::move(made));
-    PyObject* view = array == nullptr ? nullptr : wrap_view(array, *plain_tensor(array), {n}, {1}, 0);
-    Py_XDECREF(array);
-    return view;
+    return wrap_array(std::move(made));
   });
 }
 

@@ -72,7 +72,7 @@ def ravel(tensor: Tensor, order: str) -> Tensor:
     elif effective_order(tensor, order) == "F":
         tensor = reversed_axes(tensor)
     try:
-        return tensor.contiguous().reshape(-1)
+        return tensor.reshape(-1).contiguous()  # in this order a copy is a tensor of its own, and no view of one
     except RuntimeError as error:
         raise out_of_memory.explained(error) from None
 

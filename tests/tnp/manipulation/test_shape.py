@@ -100,7 +100,8 @@ def test_reshape_refuses_orders(order):
 def test_ravel(xp, order, layout):
     array = LAYOUTS[layout](xp)
     result = xp.ravel(array, order)
-    return result, shared(xp, result, array), xp.ravel(3), xp.ravel([[1, 2], [3, 4]], order)
+    owns = result.flags.owndata, result.base is None
+    return result, owns, shared(xp, result, array), xp.ravel(3), xp.ravel([[1, 2], [3, 4]], order)
 
 
 VIEWS = {
