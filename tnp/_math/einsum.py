@@ -20,6 +20,7 @@ from tnp._core.base import ndarray, wrap
 from tnp._core.convert import output_tensor, tensors_of
 from tnp._core.dtypes import numpy_dtype, tensor_dtype
 from tnp._core.errors import MOST_DIMENSIONS, broadcast_error, index_of
+from tnp._core.readonly_views import view_of
 from tnp._core.strided_views import put_back
 from tnp._ufunc.ufunc import checked_order
 
@@ -90,7 +91,7 @@ def einsum(
     wanted = None if dtype is None else numpy_dtype(dtype)
     if out is None and len(tensors) == 1 and set(inputs[0]) == set(output):
         view = kernels.einsum(inputs, output, tensors)
-        return wrap(view if view.dim() else view.clone())
+        return view_of(arrays[0], view) if view.dim() else wrap(view.clone())
     target = None if out is None else output_tensor(out)
     computed = _dtype(tensors, target, wanted, casting)
     result = kernels.einsum(inputs, output, [cast(tensor, computed) for tensor in tensors])

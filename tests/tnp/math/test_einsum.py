@@ -198,6 +198,16 @@ def test_einsum_views(xp: Any) -> Any:
     return x, kept
 
 
+@pytest.mark.parametrize("subscripts", ["...", "ij", "ji", "ii->i"])
+@agrees
+def test_a_view_of_a_read_only_operand_is_read_only(xp: Any, subscripts: str) -> Any:
+    x, turned = xp.ones((3, 3)), xp.ones((3, 3))[::-1]
+    seen = xp.einsum(subscripts, turned)
+    seen[...] = 7
+    x.flags.writeable = False
+    return xp.einsum(subscripts, x).flags.writeable, seen.flags.writeable, turned
+
+
 @pytest.mark.parametrize("call", [lambda xp: xp.einsum(), lambda xp: xp.einsum("i")])
 def test_einsum_of_nothing(call: Any) -> None:
     compare(call, raises=ValueError)
