@@ -632,6 +632,14 @@ void put_binary(PyTypeObject* type, std::integer_sequence<int, I...>) {
   ((at_offset<binaryfunc>(type, BINARY_SLOTS[I].inplace) = inplace<I>), ...);
 }
 
+// Python asks this of `operator.concat`, and of `+` where no class knew what to do.
+PyObject* refuse_to_concatenate(PyObject*, PyObject*) {
+  PyErr_SetString(PyExc_TypeError,
+                  "Concatenation operation is not implemented for NumPy arrays, use np.concatenate() instead. Please do not "
+                  "rely on this error; it may not be given on all Python implementations.");
+  return nullptr;
+}
+
 template <int... I>
 void put_unary(PyTypeObject* type, std::integer_sequence<int, I...>) {
   ((at_offset<unaryfunc>(type, UNARY_SLOTS[I].slot) = unary<I>), ...);
@@ -712,6 +720,7 @@ bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* read
   scalar->tp_repr = float64->tp_repr = text<1>;
   scalar->tp_iter = float64->tp_iter = refuse_to_iterate;
   readonly->tp_as_mapping->mp_subscript = subscript;
+  for (PyTypeObject* type : {array, readonly, strided}) type->tp_as_sequence->sq_concat = refuse_to_concatenate;
   for (PyTypeObject* type : {array, strided}) {
     type->tp_as_mapping->mp_subscript = subscript;
     type->tp_as_mapping->mp_ass_subscript = assign_subscript;

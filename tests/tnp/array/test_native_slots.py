@@ -1939,3 +1939,19 @@ def test_read_only_operands_of_reductions(size: int) -> None:
         return [wide.std(0), xp.var(wide, axis=1), wide.argmax(1), wide.argmin(0), xp.argmax(wide)]
 
     compare(results, rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", [lambda x: x, lambda x: x[::-1], lambda x: x.reshape(2, 1)])
+@pytest.mark.parametrize("other", [lambda x: x, lambda x: [1, 2], lambda x: 1, lambda x: x[0]])
+@pytest.mark.parametrize("change", [operator.concat, operator.iconcat])
+def test_arrays_are_not_concatenated_as_lists(make: Any, other: Any, change: Any) -> None:
+    """Without the native core ``operator.concat`` adds: Python's classes have no such slot."""
+    compare(lambda xp: change(make(xp.arange(2)), other(xp.arange(2))), raises=TypeError)
+
+
+@pytest.mark.parametrize("change", [operator.add, operator.iadd])
+def test_what_knows_no_arrays_is_not_added(change: Any) -> None:
+    class Alone:
+        __array_ufunc__ = None
+
+    compare(lambda xp: change(xp.arange(2), Alone()), raises=TypeError)
