@@ -17,6 +17,8 @@ from tnp._core.convert import asarray, element_of
 from tnp._core.errors import warn
 from tnp._manipulation.shape import resize
 
+_MOST_DIMENSIONS = 32  # of NumPy's iterator, so that a program that runs here also runs with NumPy
+
 
 @completes(base.flatiter)
 class flatiter:
@@ -49,6 +51,10 @@ class flatiter:
     __module__ = "tnp"
 
     def __init__(self, array: ndarray, base: ndarray | None = None) -> None:
+        if array.ndim > _MOST_DIMENSIONS:
+            raise RuntimeError(
+                f"this function only supports up to {_MOST_DIMENSIONS} dimensions but the array has {array.ndim}."
+            )
         self._array = array
         self._base = array if base is None else base  # another one where the array is a broadcast view of it
         self._index = 0

@@ -437,7 +437,8 @@ class ndarray(Methods):
         return self.tobytes()
 
     def __sizeof__(self) -> int:
-        return object.__sizeof__(self) + (self.nbytes if self.tensor._base is None else 0)
+        lengths_and_strides = 2 * 8 * self.ndim
+        return object.__sizeof__(self) + lengths_and_strides + (self.nbytes if self.tensor._base is None else 0)
 
     def __getitem__(self, key: Any) -> ndarray:
         return get_item(self, key)

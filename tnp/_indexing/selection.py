@@ -21,7 +21,7 @@ from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy, to_torch
 from tnp._core.base import ndarray, number, wrap, wrap_array
 from tnp._core.convert import home_of, tensor_of, tensor_of_shape, tensors_of
-from tnp._core.errors import broadcast, explain, integer_axis, integer_of, normalize_axis
+from tnp._core.errors import MOST_OPERANDS, broadcast, explain, integer_axis, integer_of, normalize_axis
 from tnp._core.function_overrides import REFUSALS
 from tnp._core.host_fallback import refused_here
 from tnp._core.index_arguments import check_output, in_mode, index_mode, index_tensor
@@ -410,6 +410,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> ndarra
     mode = index_mode(mode)
     if not len(choices):
         raise ValueError("0-length sequence.")
+    if len(choices) >= MOST_OPERANDS:
+        raise ValueError(f"Need at least 0 and at most {MOST_OPERANDS} array objects.")
     home = home_of((a, *choices))
     options = _promoted(list(choices), home)
     numbers = index_tensor(tensor_of(a, device=home), home)

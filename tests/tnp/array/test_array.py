@@ -891,6 +891,12 @@ def test_views_are_small() -> None:
         x = xp.ones(1000)
         assert sys.getsizeof(x) > x.nbytes > sys.getsizeof(x[...])
         assert sys.getsizeof(x.reshape(10, 100)) < 1000
+        assert sys.getsizeof(x.reshape(1000, 1, 1).copy()) > sys.getsizeof(x)
+
+
+@pytest.mark.parametrize("ndim", [32, 33])
+def test_flat_is_for_32_dimensions(ndim: int) -> None:
+    compare(lambda xp: list(xp.ones((1,) * ndim).flat), may_raise=RuntimeError)
 
 
 @agrees

@@ -502,3 +502,8 @@ def test_put_in_compiled_functions_at_places_that_come_as_arguments() -> None:
     assert compiled(x, indices, values).tolist() == x.tolist() == function(np, *given).tolist()
     with pytest.raises(IndexError):
         compiled(x, indices * 9, values)
+
+
+@pytest.mark.parametrize("count", [63, 64])
+def test_at_most_63_choices(count: int) -> None:
+    compare(lambda xp: xp.choose(xp.asarray([1, 0]), [5, 6] + [0] * (count - 2)), may_raise=ValueError)
