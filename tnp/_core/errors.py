@@ -203,14 +203,6 @@ def shapes_text(shapes: Iterable[tuple[int, ...]]) -> str:
     return " ".join(str(tuple(shape)).replace(" ", "") for shape in shapes)
 
 
-def bytes_text(count: int) -> str:
-    """Format a number of bytes as NumPy's messages do: three digits, and a unit of a power of 1024."""
-    power = min(max(count.bit_length() - 1, 0) // 10, 6)
-    size = count / 1024**power
-    unit = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")[power]
-    return f"{size:#.{max(3, len(str(int(size))))}g} {unit}" if power else f"{count} {unit}"
-
-
 def broadcast_error(*shapes: tuple[int, ...]) -> ValueError:
     """Return the error that NumPy raises for operands whose shapes do not broadcast."""
     return ValueError(f"operands could not be broadcast together with shapes {shapes_text(shapes)} ")

@@ -5,7 +5,6 @@ Layer: owns dtype, order and device arguments of creation functions. ``_core.con
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from functools import partial
@@ -22,7 +21,7 @@ from backend_torch.torch_private import messages
 from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import check_like, tensor_of
 from tnp._core.dtypes import DtypeError, numpy_dtype, tensor_dtype
-from tnp._core.errors import bytes_text, explain, too_big, unassignable
+from tnp._core.errors import explain, too_big, unassignable
 from tnp._core.host_fallback import refused_here
 from tnp._manipulation.shape import as_order, as_shape
 
@@ -68,10 +67,17 @@ def _explained(error: Exception, sizes: Shape, tensor_type: Any) -> Exception:
         return too_big(sizes)
     explained = explain(error)
     if isinstance(explained, MemoryError):
-        dtype = to_numpy[tensor_type]
-        amount = bytes_text(math.prod(sizes) * dtype.itemsize)
-        return MemoryError(f"Unable to allocate {amount} for an array with shape {tuple(sizes)} and data type {dtype}")
+        return _memory_error(tuple(sizes), to_numpy[tensor_type])
     return explained
+
+
+def _memory_error(shape: Shape, dtype: np.dtype) -> MemoryError:
+    """Return NumPy's error, which is of a class without a public name."""
+    try:
+        np.empty(np.iinfo(np.intp).max, np.uint8)
+    except MemoryError as error:
+        return type(error)(shape, dtype)
+    raise AssertionError("NumPy has allocated all of the address space")
 
 
 def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> ndarray:

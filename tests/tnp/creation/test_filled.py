@@ -187,3 +187,12 @@ def test_lists_that_fill_are_cast_as_arrays_are(dtype: str) -> None:
     for value in ([300.5, 1.5], [300, 1], [-1, 1], [-1.5, 1.0], (1, 0)):
         compare(lambda xp, value=value: xp.full_like(xp.zeros((2, 2), dtype), value))
         compare(lambda xp, value=value: xp.full((2, 2), value, dtype))
+
+
+def test_too_little_memory() -> None:
+    kinds = []
+    for xp in (np, tnp):
+        with pytest.raises(MemoryError, match=r"Unable to allocate 4\.00 EiB for an array with shape") as caught:
+            xp.empty((2**31, 2**31), "u1")
+        kinds.append((caught.type, str(caught.value)))
+    assert kinds[0] == kinds[1]
