@@ -5,6 +5,7 @@ Layer: owns the iterators. ``nditer`` is NumPy's own over the host's memory.
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Iterator
 from typing import Any, Self
@@ -45,6 +46,7 @@ class broadcast:
     """
 
     __module__ = "tnp"
+    __signature__ = inspect.Signature([inspect.Parameter("arrays", inspect.Parameter.VAR_POSITIONAL)])
     __slots__ = ("_arrays", "_given", "index", "shape")
     _arrays: list[ndarray]
     _given: list[ndarray]

@@ -24,6 +24,7 @@ from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import asarray, tensor_of, tensors_of
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import check_line, index_of, long_of, refuse_cast, warn
+from tnp._core.function_overrides import look
 from tnp._core.interop import values_of
 from tnp._core.numpy_version import NUMPY
 from tnp._creation.ranges import linspace
@@ -539,6 +540,7 @@ def histogramdd(
 
 def _axis_edges(values: ndarray, axis: int, bins: Any, range: Any) -> ndarray:
     """Return the edges along one dimension."""
+    look(bins)
     if np.ndim(bins) == 0:
         if bins < 1:
             raise ValueError(f"`bins[{axis}]` must be positive, when an integer")

@@ -48,7 +48,7 @@ def quantile(
     out: Any = None,
     overwrite_input: bool = False,
     method: str = "linear",
-    keepdims: bool = False,
+    keepdims: Any = False,
     *,
     weights: Any = None,
 ) -> ndarray:
@@ -110,7 +110,7 @@ def percentile(
     out: Any = None,
     overwrite_input: bool = False,
     method: str = "linear",
-    keepdims: bool = False,
+    keepdims: Any = False,
     *,
     weights: Any = None,
 ) -> ndarray:

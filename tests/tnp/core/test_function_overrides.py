@@ -68,6 +68,11 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.parametrize("bins", [lambda q: q, lambda q: [q, 5], lambda q: [5, q]])
+def test_bins_are_asked(bins: Any) -> None:
+    compare(lambda xp: xp.histogram2d([1, 2], [3, 4], bins=bins(quantities(xp)([1.0, 2.0]))), raises=TypeError)
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_overrides(name: str) -> None:
     compare(lambda xp: CALLS[name](xp, quantities(xp)([1.0, 2.0])))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import operator
 from typing import Any
 
 import numpy as np
@@ -144,3 +146,11 @@ def test_the_elements_of_an_iterator_as_an_array() -> None:
         x = xp.arange(20.0).reshape(4, 5)
         assert x.flat.__array__().flags.writeable
         assert not x[::2, ::2].flat.__array__().flags.writeable  # a copy, to which nothing is to be written
+
+
+def test_signatures() -> None:
+    for function in ("broadcast", "broadcast.reset"):
+        ours, theirs = (inspect.signature(operator.attrgetter(function)(xp)) for xp in (tnp, np))
+        assert [(each.name, each.kind) for each in ours.parameters.values()] == [
+            (each.name, each.kind) for each in theirs.parameters.values()
+        ]
