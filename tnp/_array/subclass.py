@@ -18,7 +18,7 @@ from tnp._array.operators import operators
 from tnp._core import base
 from tnp._core.base import completes, ndarray
 from tnp._core.convert import asnumpy, tensor_of
-from tnp._core.derived_classes import finalised, of_class, plain
+from tnp._core.derived_classes import anew, finalised, of_class, of_plain, plain
 from tnp._core.dtype_table import PLAIN
 from tnp._core.interop import priority, unpickle
 from tnp._core.mask_selection import Selection
@@ -31,6 +31,8 @@ Tensor = Any
 
 def _operator(name: str, ufunc: Any) -> Callable[..., Any]:
     def binary(self: Any, other: Any, modulo: None = None) -> Any:
+        if modulo is None and of_plain((self, other)) is self:
+            return anew(self, ufunc(plain(self), plain(other)))
         if modulo is not None or _gives_way(self, other):
             return NotImplemented
         return ufunc(self, other) if isinstance(other, ndarray) else ufunc._defer_or_call(self, other)
@@ -40,6 +42,8 @@ def _operator(name: str, ufunc: Any) -> Callable[..., Any]:
 
 def _reflected(name: str, ufunc: Any) -> Callable[..., Any]:
     def reflected(self: Any, other: Any, modulo: None = None) -> Any:
+        if modulo is None and of_plain((self, other)) is self:
+            return anew(self, ufunc(plain(other), plain(self)))
         if modulo is not None or _gives_way(self, other):
             return NotImplemented
         return ufunc(other, self) if isinstance(other, ndarray) else ufunc._defer_or_call(self, other, reflected=True)
@@ -48,11 +52,18 @@ def _reflected(name: str, ufunc: Any) -> Callable[..., Any]:
 
 
 def _inplace(name: str, ufunc: Any) -> Callable[[Any, Any], Any]:
-    return lambda self, other: ufunc(self, other, out=self)
+    def inplace(self: Any, other: Any) -> Any:
+        if of_plain((self, other)) is self:
+            given = plain(self)
+            ufunc(given, plain(other), out=given)
+            return self
+        return ufunc(self, other, out=self)
+
+    return inplace
 
 
 def _unary(name: str, ufunc: Any) -> Callable[[Any], Any]:
-    return lambda self: ufunc(self)
+    return lambda self: anew(self, ufunc(plain(self))) if of_plain((self,)) is self else ufunc(self)
 
 
 def _gives_way(x: Any, other: Any) -> bool:
@@ -117,7 +128,7 @@ class subclass(ndarray):
         return array if type(array) is type(self) else finalised(type(self), tensor_of(array), self)
 
     def __getitem__(self, key: Any) -> Any:
-        return of_class(self, ndarray.__getitem__(plain(self), key))
+        return of_class(self, plain(self)[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
         plain(self)[key] = value
@@ -147,6 +158,11 @@ class subclass(ndarray):
         """The array that this one is a view of, or None if it has memory of its own."""
         source = memory.source_of(self.tensor)
         return source if isinstance(source, ndarray) else ndarray.base.__get__(self)
+
+    @property
+    def T(self) -> ndarray:
+        """The array with its axes reversed; a view."""
+        return of_class(self, plain(self).T)
 
     @property
     def real(self) -> ndarray:
@@ -209,6 +225,10 @@ class subclass(ndarray):
     def partition(self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> None:
         """Partition in place."""
         plain(self).partition(kth, axis, kind, order)
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> ndarray:
+        """The elements in another shape; a view where possible."""
+        return of_class(self, plain(self).reshape(*shape, order=order, copy=copy))
 
     def sort(
         self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None

@@ -13,7 +13,8 @@ import numpy as np
 
 from backend_torch.tensors import memory
 from tnp._core.base import indirect, ndarray, readonly, scalar, strided, subclass, wrap_array
-from tnp._core.readonly_views import readonly_array, view_of
+from tnp._core.dtype_table import PLAIN
+from tnp._core.readonly_views import is_writeable, readonly_array, view_of
 
 Tensor = Any
 _new = object.__new__
@@ -53,7 +54,7 @@ def finalised(cls: Any, tensor: Tensor, source: Any) -> Any:
 
 def _note_base(cls: Any, tensor: Tensor, base: Any) -> None:
     """Note the array that a tensor is a view of: as in NumPy, the last array of its class along the chain of bases."""
-    if not base.flags.writeable:
+    if not is_writeable(base):
         memory.lock(tensor)
     while type(further := memory.source_of(base.tensor)) is cls:
         base = further
@@ -65,6 +66,45 @@ def plain(x: Any) -> Any:
     if not isinstance(x, subclass):
         return x
     return readonly_array(x.tensor, x) if memory.is_locked(x.tensor) else wrap_array(x.tensor)
+
+
+_NUMBERS = frozenset({bool, int, float, complex})
+
+
+def of_plain(operands: tuple[Any, ...]) -> Any:
+    """Return the operand in whose class a ufunc gives what it computes of plain arrays; None if a class has a say.
+
+    All arrays of derived classes are of one class, which overrides neither ufuncs nor the wrapping of their results.
+    """
+    found = None
+    for x in operands:
+        kind = type(x)
+        if found is not None and kind is type(found):
+            continue
+        if kind not in PLAIN and kind not in _NUMBERS:
+            if found is not None or not issubclass(kind, subclass):
+                return None
+            found = x
+    cls: Any = type(found)
+    has_a_say = (
+        found is None
+        or cls.__array_ufunc__ is not ndarray.__array_ufunc__
+        or cls.__array_wrap__ is not subclass.__array_wrap__
+        or cls.__array_priority__ < 0
+    )
+    return None if has_a_say else found
+
+
+def anew(x: Any, result: Any) -> Any:
+    """Return what a ufunc computed of plain arrays in the class of ``x``, also if it is 0-d."""
+    if type(result) is tuple:
+        return tuple([anew(x, each) for each in result])
+    if not isinstance(result, ndarray):
+        return result
+    made = _new(type(x))
+    made.tensor = result.tensor
+    made.__array_finalize__(x)
+    return made
 
 
 def of_class(x: ndarray, result: ndarray) -> Any:

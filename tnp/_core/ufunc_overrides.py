@@ -11,7 +11,7 @@ import numpy as np
 
 from tnp._core import host_fallback, interop
 from tnp._core.base import ndarray, scalar, subclass, wrap_array
-from tnp._core.derived_classes import plain, ranked, winner
+from tnp._core.derived_classes import anew, of_plain, plain, ranked, winner
 from tnp._core.errors import warn
 
 
@@ -29,6 +29,8 @@ def call_ufunc(
     ufunc: Any, method: str, found: list[Any], inputs: tuple[Any, ...], out: Any, options: dict[str, Any]
 ) -> Any:
     """Run a ufunc or its method for such operands: call an override, or compute and wrap the result."""
+    if method == "__call__" and out is None and not options and (source := of_plain(inputs)) is not None:
+        return anew(source, ufunc(*map(plain, inputs)))
     outs = () if out is None else out if isinstance(out, tuple) else (out,)
     if method == "outer":
         for place, x in zip(("first", "second"), inputs, strict=False):
@@ -65,7 +67,8 @@ def _computed(ufunc: Any, method: str, inputs: Any, outs: tuple[Any, ...], optio
     if targets:
         given["out"] = targets if len(targets) > 1 else targets[0]
     if method == "__call__":
-        result = ufunc._computed(tuple(map(plain, inputs)), **given)
+        operands = tuple(map(plain, inputs))
+        result = ufunc._computed(operands, **given) if given else ufunc(*operands)
     else:
         result = getattr(ufunc, method)(*map(plain, inputs), **given)
     if result is None:
