@@ -61,6 +61,7 @@ def install(
     readonly: type,
     strided: type,
     float64: type,
+    derived: type,
     ufunc_types: tuple[type, type],
     ufuncs: dict[str, tuple[Any, np.ufunc, Any]],
 ) -> None:
@@ -72,6 +73,8 @@ def install(
         The classes of arrays, scalars and read-only arrays, which are below `Slot`.
     float64 : type
         The class of scalars that are Python's floats to C, derived from ``scalar`` and nothing else.
+    derived : type
+        The base of the classes that a program derives from ``array``.
     ufunc_types : tuple of type
         The classes of ufuncs of one operand and of two.
     ufuncs : dict
@@ -82,7 +85,7 @@ def install(
         _extension.set_host(memory.__dict__, np.ndarray, host_views.Turn)
         scalar_classes = tuple([to_numpy[dtype].type if dtype in to_numpy else None for dtype in DTYPES])
         dtypes = tuple([to_numpy.get(dtype) for dtype in DTYPES])
-        classes = (array, scalar, readonly, strided, float64)
+        classes = (array, scalar, readonly, strided, float64, derived)
         _extension.install(*classes, scalar_classes, dtypes, ufunc_types, ufuncs, _resolve)
 
 

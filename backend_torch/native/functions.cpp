@@ -583,15 +583,10 @@ PyObject* array(PyObject*, PyObject* const* args, Py_ssize_t count) {
     }
     if (PySequence_Fast_GET_SIZE(object) > 0 && is_array(items_of(object)[0]))
       return makes_on_cpu() ? stacked(object, args[1]) : nullptr;
-    Listed found;
-    int8_t own = survey(object, 0, found) ? found.dtype() : NONE;
-    int8_t dtype = own == NONE ? NONE : read_dtype(args[1], own);
-    if (dtype == NONE || dtype >= LOOPS || (found.has_scalar && dtype != own && (own != F64 || dtype != F32))) return nullptr;
-    if (dtype == B1 && own != B1) return nullptr;
-    if (!makes_on_cpu()) return nullptr;
-    at::Tensor made = empty(found.shape, dtype);
-    char* to = writeable_data_of(made);
-    return store_list(object, 0, found, dtype, to) ? wrap_array(std::move(made)) : nullptr;
+    int8_t dtype = read_dtype(args[1], NONE);
+    if (!makes_on_cpu() || (dtype == NONE && args[1] != Py_None)) return nullptr;
+    at::Tensor made = of_list(object, dtype);
+    return made.defined() ? wrap_array(std::move(made)) : nullptr;
   });
 }
 
@@ -746,10 +741,12 @@ PyObject* reshape(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 }  // namespace
 
-at::Tensor of_list(PyObject* list) {
+at::Tensor of_list(PyObject* list, int8_t wanted) {
   Listed found;
-  int8_t dtype = is_list(list) && survey(list, 0, found) ? found.dtype() : NONE;
-  if (dtype == NONE) return {};
+  int8_t own = is_list(list) && survey(list, 0, found) ? found.dtype() : NONE;
+  int8_t dtype = own == NONE || wanted == NONE ? own : wanted;
+  if (dtype == NONE || dtype >= LOOPS) return {};
+  if (dtype != own && (dtype == B1 || (found.has_scalar && (own != F64 || dtype != F32)))) return {};
   at::Tensor made = empty(found.shape, dtype);
   char* to = writeable_data_of(made);
   return store_list(list, 0, found, dtype, to) ? made : at::Tensor();

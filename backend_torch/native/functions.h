@@ -23,8 +23,9 @@ void gather(char* to, int8_t into, const char* from, int8_t dtype, c10::IntArray
 // Whether a copy that keeps the order of the axes in memory is in C order.
 bool keeps_c_order(c10::IntArrayRef sizes, c10::IntArrayRef strides);
 
-// The array that NumPy makes of a list or tuple of numbers; undefined if the core does not make it.
-at::Tensor of_list(PyObject* list);
+// The array that NumPy makes of a list or tuple of numbers, of its own dtype or another; undefined if the core does not
+// make it.
+at::Tensor of_list(PyObject* list, int8_t wanted = NONE);
 
 // Copy floats to an integer dtype; undefined if the core does not, or NumPy warns of it.
 at::Tensor truncated(const at::Tensor& tensor, int8_t from, int8_t to);

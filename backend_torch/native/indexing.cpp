@@ -202,23 +202,29 @@ bool set_item(PyObject* array, PyObject* key, PyObject* value) {
     if (!store_number(value, dtype, number, true)) return false;
   } else {
     const char* element = scalar_value(value, given_dtype);
-    const at::Tensor* source = element == nullptr && is_ours(value) ? plain_tensor(value) : nullptr;
+    const at::Tensor* source = element == nullptr && (is_ours(value) || is_derived(value)) ? plain_tensor(value) : nullptr;
     if (is_turned(value) && (copied = straightened(value)).defined()) source = &copied;
+    if (!view.sizes.empty() && is_list(value) && (copied = of_list(value, dtype)).defined()) source = &copied;
     if (element == nullptr && source == nullptr) return false;
     if (source != nullptr) given_dtype = dtype_of(*source);
     if (element != nullptr || source->dim() == 0) {
+      if (is_derived(value)) return false;  // its class may convert it
       if (element == nullptr) element = data_of(*source);
       if (!is_array(value) && !fits(element, given_dtype, dtype)) return false;  // NumPy takes it for Python's number
       if (!cast_element(number, dtype, element, given_dtype)) return false;
       given_dtype = dtype;
     } else if (source->sizes() != c10::IntArrayRef(view.sizes)) {
       return false;
-    } else if (may_overlap(*source, *tensor)) {
-      const char* to = data_of(*tensor, view.offset);
-      return given_dtype == dtype && data_of(*source) == to &&
-             source->strides() == c10::IntArrayRef(view.strides);  // x[1:5] = x[1:5]
     } else {
       if (given_dtype == NONE) return false;
+      if (may_overlap(*source, *tensor)) {
+        bool is_itself = given_dtype == dtype && data_of(*source) == data_of(*tensor, view.offset);
+        if (is_itself && source->strides() == c10::IntArrayRef(view.strides)) return true;  // x[1:5] = x[1:5]
+        if (given_dtype >= LOOPS) return false;
+        copied = empty(source->sizes(), given_dtype);
+        gather(writeable_data_of(copied), given_dtype, data_of(*source), given_dtype, source->sizes(), source->strides().data());
+        source = &copied;
+      }
       if (copy_loop(given_dtype, dtype) == nullptr) {
         cast = truncated(*source, given_dtype, dtype);
         if (!cast.defined()) return false;

@@ -29,6 +29,7 @@ struct Classes {
   PyTypeObject* array = nullptr;
   PyTypeObject* scalar = nullptr;
   PyTypeObject* readonly = nullptr;
+  PyTypeObject* derived = nullptr;  // the base of the classes that a program derives from arrays
   PyTypeObject* strided = nullptr;  // arrays with negative strides, over NumPy's views
   PyTypeObject* turn = nullptr;     // a named tuple: how such an array lies in its tensor
   PyTypeObject* float64 = nullptr;  // a subclass of scalar and, for C code, of Python's float
@@ -49,6 +50,7 @@ inline bool is_array(PyObject* x) { return Py_TYPE(x) == classes.array; }
 inline bool is_scalar(PyObject* x) { return Py_TYPE(x) == classes.scalar || Py_TYPE(x) == classes.float64; }
 inline bool is_readonly(PyObject* x) { return Py_TYPE(x) == classes.readonly; }
 inline bool is_ours(PyObject* x) { return is_array(x) || is_scalar(x) || is_readonly(x); }  // for reading
+inline bool is_derived(PyObject* x) { return PyType_IsSubtype(Py_TYPE(x), classes.derived); }
 inline Held* held(PyObject* x) { return reinterpret_cast<Held*>(x); }
 
 // Return the tensor of an array; nullptr if the guard refuses it, and for a scalar that has none.

@@ -12,9 +12,9 @@ namespace {
 
 // install(array class, scalar class, class of read-only arrays, class of strided arrays, float class, NumPy's scalar classes by number, its dtypes by number, (unary ufunc class, binary ufunc class), {name: (ufunc, NumPy's, kernel)}, resolver)
 PyObject* install(PyObject*, PyObject* args) {
-  PyObject *array, *scalar, *readonly, *strided, *float64, *numpys, *dtypes, *unary, *binary, *table, *resolve;
-  if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!(O!O!)O!O", &PyType_Type, &array, &PyType_Type, &scalar, &PyType_Type, &readonly,
-                        &PyType_Type, &strided, &PyType_Type, &float64,
+  PyObject *array, *scalar, *readonly, *strided, *float64, *derived, *numpys, *dtypes, *unary, *binary, *table, *resolve;
+  if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!O!(O!O!)O!O", &PyType_Type, &array, &PyType_Type, &scalar, &PyType_Type, &readonly,
+                        &PyType_Type, &strided, &PyType_Type, &float64, &PyType_Type, &derived,
                         &PyTuple_Type, &numpys, &PyTuple_Type, &dtypes, &PyType_Type, &unary, &PyType_Type, &binary, &PyDict_Type, &table, &resolve))
     return nullptr;
   if (classes.array != nullptr) {
@@ -31,6 +31,7 @@ PyObject* install(PyObject*, PyObject* args) {
   }
   resolver = Py_NewRef(resolve);
   auto type_of = [](PyObject* x) { return reinterpret_cast<PyTypeObject*>(x); };
+  classes.derived = type_of(derived);
   if (!install_slots(type_of(array), type_of(scalar), type_of(readonly), type_of(strided), type_of(float64))) return nullptr;
   if (!install_scalar_classes(numpys) || !install_attributes(type_of(array), type_of(scalar), type_of(strided), dtypes)) return nullptr;
   if (!install_calls(reinterpret_cast<PyTypeObject*>(unary), reinterpret_cast<PyTypeObject*>(binary))) return nullptr;

@@ -6,7 +6,7 @@ Layer: owns the list of classes and ufuncs that the backend's extension receives
 from __future__ import annotations
 
 from backend_torch import native
-from tnp._core.base import float64, ndarray, readonly, scalar, strided
+from tnp._core.base import float64, ndarray, readonly, scalar, strided, subclass
 from tnp._ufunc import table
 from tnp._ufunc.ufunc import BinaryUfunc, UnaryUfunc
 
@@ -18,4 +18,4 @@ def install() -> None:
         for ufunc in table.__dict__.values()
         if type(ufunc) in (UnaryUfunc, BinaryUfunc) and ufunc.nout == 1
     }
-    native.install(ndarray, scalar, readonly, strided, float64, (UnaryUfunc, BinaryUfunc), ufuncs)
+    native.install(ndarray, scalar, readonly, strided, float64, subclass, (UnaryUfunc, BinaryUfunc), ufuncs)

@@ -1955,3 +1955,58 @@ def test_what_knows_no_arrays_is_not_added(change: Any) -> None:
         __array_ufunc__ = None
 
     compare(lambda xp: change(xp.arange(2), Alone()), raises=TypeError)
+
+
+LISTS: list[Any] = [
+    [1, 2, 3], (1.5, 2, -3), [True, False, True], [1j, 2, 3], [300, 1, 2], [-1, 1, 2], [float("nan"), 1, 2],
+    [2**63, 1, 2], [1, 2], [1], [], [None, 1, 2], ["1", 2, 3], [1e300, 1.0, 2.0], [[1, 2, 3]], [[1], [2], [3]],
+    [[1, 2, 3], [4, 5, 6]], [numpy.float64(1.5), 2, 3], [numpy.int8(1), 2.5, 3],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i8", "u8", "f2", "f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("key", [slice(1, 4), slice(None, None, -2), (1, slice(None)), ..., (slice(None), None)])
+def test_lists_are_written_as_numpy_converts_them(dtype: str, key: Any) -> None:
+    for values in LISTS:
+
+        def written(xp: Any, values: Any = values) -> Any:
+            x = xp.zeros((3, 3) if isinstance(key, tuple) and key[0] == 1 else 5, dtype)
+            x[key] = values
+            own = xp.asarray([2, 3, 4], dtype)
+            y = xp.zeros((3, 3), dtype)
+            y[1] = [own[0], own[1], own[2]]
+            return x, y
+
+        compare(written, may_raise=(TypeError, ValueError, OverflowError))
+
+
+@pytest.mark.parametrize("dtype", ["?", "i4", "f8", "c16", "f2"])
+def test_a_part_is_written_to_another_that_overlaps(dtype: str) -> None:
+    def written(xp: Any) -> Any:
+        x, y, z = (xp.asarray(numpy.arange(36).reshape(6, 6) % 5, dtype) for _ in range(3))
+        x[1:3, 2:4] = x[:2, 1:3]
+        x[1:4] = x[:3]
+        y[:] = y.T
+        y[::-1, 1] = y[:, 2]
+        z[0, 1:] = z[0, :-1]
+        z[:, ::2] = z[:, 1::2][::-1]
+        return x, y, z
+
+    compare(written)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i4", "f8", "c16"])
+def test_arrays_of_derived_classes_are_written(dtype: str) -> None:
+    def written(xp: Any) -> Any:
+        class Derived(xp.ndarray):  # type: ignore[misc]
+            pass
+
+        given = xp.asarray([1, 0, 3], dtype).view(Derived)
+        x, y = xp.zeros((3, 3)), xp.zeros(3, "i1")
+        x[:, 1] = given
+        x[2] = given[::-1]
+        x[0, 0] = given[2:].reshape(()).real
+        y[1:] = given[:2].real
+        return x, y
+
+    compare(written)
