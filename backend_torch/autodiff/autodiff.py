@@ -429,6 +429,7 @@ class _Attempts:
 
 def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
     """Return the results of ``function(*tensors)``, the loss first, and the gradients of the loss."""
+    tensors = trace_state.entered(tensors)
 
     def kept(function: Function) -> Any:
         with torch.enable_grad(), old_values_kept():
@@ -461,6 +462,7 @@ class Pullback:
         self.wrote = wrote
 
     def __call__(self, cotangents: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        cotangents = tuple(trace_state.entered(cotangents))
         return tuple(transform_levels.own(self._with_old_values(lambda: self._pull(cotangents)), cotangents))
 
     def all(self, cotangents: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -498,6 +500,7 @@ def vjp(
         return found, lambda cotangents: tuple(transform_levels.own(_pulled(outputs, handles, cotangents), cotangents))
     if autograd.is_exporting():
         raise transform_levels.not_exported()
+    tensors = trace_state.entered(tensors)
     if keeps:
         tensors = [tensor.clone() for tensor in tensors]
 
@@ -573,6 +576,7 @@ def jvp(function: Function, tensors: Sequence[Tensor], tangents: Sequence[Tensor
     if autograd.is_exporting() and not transform_levels.EXPORTS_FORWARD_MODE:
         raise transform_levels.not_exported()
     drawn = Draws()
+    tensors, tangents = trace_state.entered(tensors), trace_state.entered(tangents)
 
     def attempt(function: Function) -> Any:
         def split(*tensors: Tensor) -> Any:
@@ -632,7 +636,7 @@ def linearize(
     push = found[1]
 
     def derivative(*tangents: Tensor) -> tuple[Tensor, ...]:
-        (found,) = push(tuple(tangents))
+        (found,) = push(tuple(trace_state.entered(tangents)))
         return tuple(transform_levels.own(found))
 
     return results, derivative

@@ -6,9 +6,10 @@ slice gets its own buffer. The caller chooses the sliced arguments and handles a
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
@@ -69,11 +70,15 @@ class _Buffers(TorchFunctionMode):
         self.level = level
         self.seed = seed
         self.attempt = attempt
+        self._below = trace_state.state.below
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         level = functorch.current_level()
-        if level is None or level < self.level:  # the step of a loop, which a trace sees below the batch
+        if level is None or level < self.level or trace_state.state.below is not self._below:
+            # In the step of a loop, which is traced below the batch, or in what does the loop there.
             return func(*args, **kwargs) if kwargs else func(*args)
+        if self._below is not None:
+            args, kwargs = self._below.known(args, kwargs or {})
         kind = kinds[func]
         if kind == QUESTION:
             return func(*args, **kwargs) if kwargs else func(*args)
@@ -144,6 +149,10 @@ class _Buffers(TorchFunctionMode):
         if not isinstance(target, Tensor):
             return
         if _is_batched(target, self.level):
+            if not self.attempt.is_for_all(target):
+                self.attempt.refused = func
+                why = "a loop that takes more steps for some elements than for others writes to an array from around it"
+                raise trace_state.noted(SharedWriteError(why))
             self.attempt.keep_before_write(target)
         elif _memory(target) not in self.attempt.made:
             self.attempt.refused = func
@@ -184,6 +193,7 @@ class _Attempt:
         self.refused: Any = None
         self.shares_write = False
         self.made: dict[int, Tensor] = {}  # new memory that is not batched
+        self.for_some: int | None = None  # the number of tensors born before a step that counts for some slices
         self.born: list[weakref.ref[Tensor]] = []
         self._kept: list[Tensor] | None = None
         self.token = object()  # identifies this batch
@@ -204,6 +214,16 @@ class _Attempt:
         """Remember the batched tensors among results, as long as they live."""
         self.born += [weakref.ref(each) for each in results if isinstance(each, Tensor) and _is_batched(each, level)]
 
+    def is_for_all(self, target: Tensor) -> bool:
+        """Whether a write to a batched tensor counts for all slices, or the step that counts for some made it."""
+        if self.for_some is None:
+            return True
+        before, since = [
+            {_memory(tensor) for reference in references if (tensor := reference()) is not None}
+            for references in (self.born[: self.for_some], self.born[self.for_some :])
+        ]
+        return _memory(target) in since - before
+
     def end(self) -> None:
         """See that nothing uses the batched tensors any more that the function kept somewhere."""
         for reference in self.born:
@@ -223,6 +243,20 @@ class _Attempt:
             for tensor, kept in zip(self.tensors, self._kept, strict=True):
                 with torch.set_grad_enabled(torch.is_grad_enabled() and not tensor.is_leaf):
                     tensor.copy_(kept)
+
+
+@contextlib.contextmanager
+def for_some_slices() -> Iterator[None]:
+    """A scope for a loop's step whose values count for some slices only: it may write to what is made in it."""
+    attempt = trace_state.state.batch
+    if attempt is None:
+        yield
+        return
+    around, attempt.for_some = attempt.for_some, len(attempt.born)
+    try:
+        yield
+    finally:
+        attempt.for_some = around
 
 
 def is_refusal(error: Exception) -> bool:
@@ -267,6 +301,7 @@ def vmap(
         An operation in ``function`` can't be batched. The arguments are unchanged.
     """
     options: Any = {"chunk_size": chunk_size, "randomness": randomness}
+    tensors = trace_state.entered(tensors)
     if torch.compiler.is_compiling():  # Dynamo batches by itself
         return list(torch.vmap(lambda *slices: tuple(function(list(slices))), tuple(dims), **options)(*tensors))
 

@@ -77,6 +77,7 @@ class Outside(TorchFunctionMode):
         super().__init__()
         self._keeps = keeps
         self._before = before
+        self._below = trace_state.state.below
         self._level: int = functorch.current_level()
         stack = functorch.stack()
         self._around: int | None = stack[-2].level() if len(stack) > 1 else None
@@ -89,12 +90,15 @@ class Outside(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if self._below is not None and trace_state.state.below is self._below:
+            args, kwargs = self._below.known(args, kwargs)
         kind = kinds[func]
         if getattr(func, "__name__", "") in _WHERE:
             return func(unwrapped(self.seen(args[0])), *args[1:])
         if kind == QUESTION or func is torch.autograd.grad or Escaped in types:
             return func(*args, **kwargs)
-        if (functorch.current_level() or 0) < self._level:  # a branch or a loop's body is traced, below the transform
+        if trace_state.state.below is not self._below or (functorch.current_level() or 0) < self._level:
+            # A branch or a loop's body is traced, below the transform.
             places = [self._places.get(memory_of(tensor)) for tensor in _tensors((args, kwargs))]
             if any(place is not None and place.is_written for place in places):
                 raise NotImplementedError("an array from outside has a stand-in")
@@ -187,6 +191,8 @@ class Outside(TorchFunctionMode):
         if memory in self._own or memory in self._by_stand_in:
             return None
         if memory not in self._places:
+            if self._below is not None and memory in self._below.of_batches:
+                raise trace_state.part_write_error()
             while (level := functorch.level_of(tensor)) is not None and level >= self._level:
                 tensor = functorch.get_unwrapped(tensor)
             with functorch.down_to(self._around):

@@ -41,12 +41,18 @@ def gradients_of(targets: Sequence[Tensor], *args: Any, **options: Any) -> tuple
     """Call ``torch.autograd.grad`` so that all of it runs in this thread.
 
     torch has a thread for each accelerator, where Python's part of a derivative would find none of this thread's state:
-    its trace, its default device, the recordings around.
+    its trace, its default device, the recordings around. In a trace torch leaves some zeros on the meta device, where
+    it computes with zeros that have no memory.
     """
     if targets[0].is_cpu:
-        return torch.autograd.grad(targets, *args, **options)
-    with torch.autograd.set_multithreading_enabled(False):
-        return torch.autograd.grad(targets, *args, **options)
+        found = torch.autograd.grad(targets, *args, **options)
+    else:
+        with torch.autograd.set_multithreading_enabled(False):
+            found = torch.autograd.grad(targets, *args, **options)
+    if not trace_state.is_tracing() or targets[0].is_meta:
+        return found
+    device = targets[0].device
+    return tuple([torch.zeros_like(g, device=device) if g is not None and g.is_meta else g for g in found])
 
 
 def require_gradients(tensors: Sequence[Tensor], level: int) -> list[Tensor]:

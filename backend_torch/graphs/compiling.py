@@ -329,9 +329,9 @@ def stand_in(tensor: Tensor) -> Tensor:
     return tensor if traces.is_fake(tensor) else _current.watch.stand_in(tensor)
 
 
-def slice_of(tensor: Tensor, size: Sequence[Any]) -> Tensor:
-    """Return a tensor for one slice of a batch, of this size, to trace with: in the batch's memory."""
-    return traces.slice_of(_current.watch.mode, tensor, size)
+def slice_of(tensor: Tensor, wrapped: Tensor) -> Tensor:
+    """Return a tensor to trace with like ``wrapped``, one slice of a batch, in the memory of the tensor inside."""
+    return traces.slice_of(_current.watch.mode, tensor, wrapped)
 
 
 def from_outside(tensor: Tensor) -> Tensor:

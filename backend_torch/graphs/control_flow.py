@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from backend_torch.autodiff import batching
 from backend_torch.graphs import compiling, control_operators, loop_derivatives
 from backend_torch.graphs.graph import operations_in
 from backend_torch.tensors import trace_state
@@ -92,6 +93,8 @@ def _is_traced(*tensors: Tensor) -> bool:
 
 
 def _has_value(tensor: Tensor) -> bool:
+    if functorch.has_batch(tensor):
+        return False
     try:
         bool(tensor)
     except trace_state.TracedValueError:
@@ -264,13 +267,39 @@ def while_loop(
             if found is not None:
                 return found
         steps = 0
-        while (most is None or steps < most) and bool(condition(values)):
+        while most is None or steps < most:
+            goes_on = is_true(condition(values))
+            if functorch.has_batch(goes_on) and not trace_state.is_tracing():
+                return _repeated_for_some(goes_on, condition, body, values, None if most is None else most - steps)
+            if not bool(goes_on):
+                break
             values = body(values)
             steps += 1
         return values
     values = control_operators.operands(carry)
     outer, (test, step) = compiling.aligned([compiling.subgraph(tested, values), compiling.subgraph(body, values)])
     return control_operators.loop(test, step, values, outer)
+
+
+def _repeated_for_some(
+    goes_on: Tensor,
+    condition: Callable[[Tensors], Tensor],
+    body: Callable[[Tensors], Tensors],
+    values: Tensors,
+    most: int | None,
+) -> Tensors:
+    """Do the steps of a loop in a batch until no slice goes on; a slice that does not keeps its values."""
+    steps = 0
+    while most is None or steps < most:
+        with functorch.down_to(None):
+            if not bool(unwrapped(goes_on).any()):
+                break
+        with batching.for_some_slices():
+            after = body([value.clone() for value in values])
+        values = [torch.where(goes_on, new, old) for new, old in zip(after, values, strict=True)]
+        goes_on = goes_on & is_true(condition(values))
+        steps += 1
+    return values
 
 
 def _at_most(
@@ -299,7 +328,8 @@ def fori_loop(
     is_known = isinstance(lower, int) and isinstance(upper, int)
     is_kept = is_recorded() and not loop_derivatives.is_taped()
     is_kept = is_kept and not (is_known and loop_derivatives.unrolls(int(upper - lower)))
-    if is_kept or _is_traced(*[bound for bound in (lower, upper) if not isinstance(bound, int)]):
+    bounds = [bound for bound in (lower, upper) if not isinstance(bound, int)]
+    if is_kept or _is_traced(*bounds) or any(map(functorch.has_batch, bounds)):
 
         def step(values: Tensors) -> Tensors:
             return [values[0] + 1, *body(values[0], values[1:])]

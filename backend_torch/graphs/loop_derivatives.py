@@ -22,9 +22,10 @@ from torch.overrides import TorchFunctionMode
 
 from backend_torch.autodiff import autodiff, old_values, transform_levels
 from backend_torch.graphs import compiling, control_operators, graph_copies, host_calls, loop_draws, loops
-from backend_torch.tensors import trace_state
+from backend_torch.tensors import aliasing, trace_state
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import functorch, traces, trees
+from backend_torch.torch_private.tensor_internals import storage_of
 
 Tensor = torch.Tensor
 Tensors = list[Tensor]
@@ -33,41 +34,57 @@ _MANY = 64  # steps that are not unrolled without a warning
 
 
 class _Unwrapping(TorchFunctionMode):
-    """Runs a step's operations on the tensors below a transform, without the transform.
+    """Runs a step's operations on stand-ins for the tensors that the transforms around it have wrapped.
 
-    A stand-in of one slice's shape takes the place of a batch.
+    A stand-in has the shape of one slice of a batch, and the memory of the tensor. The step may transform functions
+    itself: what such a transform wraps is computed in the step, or is a stand-in.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.wrapped: dict[int, tuple[Tensor, Tensor]] = {}  # of the tensor inside: that tensor, and the wrapped one
-        self.slices: dict[int, Tensor] = {}  # of a batch: its stand-in
+        self.stand_ins: dict[int, Tensor] = {}  # of a tensor
+        self.around: dict[int, tuple[Tensor, Tensor]] = {}  # of a stand-in: itself, and its tensor
+        self.of_batches: set[int] = set()  # the memory of stand-ins that is that of all slices
+
+    def __enter__(self) -> _Unwrapping:
+        self._below, trace_state.state.below = trace_state.state.below, self
+        return super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        trace_state.state.below = self._below
+        super().__exit__(*error)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if functorch.innermost() is not None:
-            raise NotImplementedError("a transform inside wraps tensors as the one around does")
-        args, kwargs = trees.map_only(Tensor, self.inside, (args, kwargs or {}))
+        args, kwargs = self.known(args, kwargs or {})
         return func(*args, **kwargs)
 
+    def known(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """Return the arguments of an operation with stand-ins, for what watches operations in the step."""
+        found: tuple[Any, Any] = trees.map_only(Tensor, self.inside, (args, kwargs))
+        return found
+
     def inside(self, tensor: Tensor) -> Tensor:
+        """Return the stand-in of a tensor that is wrapped by a transform around the step; any other unchanged."""
+        return self.entered(tensor) if functorch.is_wrapped(tensor) else tensor
+
+    def entered(self, tensor: Tensor) -> Tensor:
+        """Return the stand-in of a tensor from around the step, which a transform in the step will wrap."""
         if not functorch.is_wrapped(tensor):
+            tensor = compiling.stand_in(tensor)
+        innermost = compiling.stand_in(unwrapped(tensor))
+        if id(innermost) in self.around or traces.node_of(innermost) is not None:  # of the step
             return tensor
-        inside, is_batch = tensor, False
-        while functorch.is_wrapped(inside):
-            is_batch = is_batch or functorch.is_batched(inside)
-            inside = functorch.get_unwrapped(inside)
-        inside = compiling.stand_in(inside)  # of an array from outside the trace: the graph names its stand-in
-        if is_batch:
-            if id(tensor) not in self.slices:
-                self.slices[id(tensor)] = compiling.slice_of(inside, tensor.shape)
-            inside = self.slices[id(tensor)]
-        if self.wrapped.setdefault(id(inside), (inside, tensor))[1] is not tensor:
-            raise NotImplementedError("one tensor is wrapped for different transforms")
-        return inside
+        if id(tensor) not in self.stand_ins:
+            made = compiling.slice_of(innermost, tensor)
+            if functorch.has_batch(tensor):
+                self.of_batches.add(storage_of(made))
+            self.stand_ins[id(tensor)] = made
+            self.around[id(made)] = made, tensor
+        return self.stand_ins[id(tensor)]
 
     def outside(self, tensors: Sequence[Tensor]) -> Tensors:
         """Return the tensors as wrapped by the transforms."""
-        return [self.wrapped.get(id(tensor), (tensor, tensor))[1] for tensor in tensors]
+        return [self.around.get(id(tensor), (tensor, tensor))[1] for tensor in tensors]
 
 
 class _Blocks(threading.local):
@@ -97,8 +114,8 @@ def tell_unrolled(length: int) -> None:
     if length >= _MANY and trace_state.is_tracing() and functorch.is_transforming():
         trace_state.warn(
             f"the {length} steps of a loop are unrolled, each traced and compiled: in a compiled function derivatives "
-            "and batches of a loop are loops, but not those of a loop whose steps take derivatives or map functions "
-            "themselves. Take fewer steps, or leave this transform outside tnp.compile"
+            "and batches of a loop are loops, but not where its steps record a GradientTape, call for effects, or draw "
+            "random numbers in a batch. Take fewer steps, or leave this transform outside tnp.compile"
         )
 
 
@@ -209,13 +226,13 @@ def scanned(step: control_operators.Step, carry: Sequence[Tensor], xs: Sequence[
             module, outer = compiling.subgraph(flat, [*map(compiling.in_c_order, examples[:count]), *slices])
         except Exception:  # a step that is no graph of its own, as one that writes to what is around it
             return None
-    if module.meta["rules"]:
+    if module.meta["rules"] and _is_followed():
         trace_state.warn(
             f"the {length} steps of a loop are unrolled, each traced and compiled: a loop whose derivative is taken "
             f"can't hold a function with a custom_gradient or custom_jvp, as {module.meta['rules'][0]} calls. "
             "Let torch differentiate the function in loops, or take fewer steps"
         )
-    if module.meta["rules"] or _has_no_reverse(module) or _calls_again(module):
+    if _has_no_derivative(module):
         return None
     module, drawn = _drawn_before(module, len(examples), length)
     if loop_draws.draws(module):
@@ -245,7 +262,7 @@ def counted(step: GraphModule, carry: Sequence[Tensor], around: Sequence[Tensor]
     NotImplementedError
         A step loops until a value says so, or draws random numbers in a batch.
     """
-    if step.meta["rules"] or _has_no_reverse(step) or _calls_again(step):
+    if _has_no_derivative(step):
         raise NotImplementedError("a gradient of a loop whose steps loop is taken step by step")
     step, drawn = _drawn_before(step, len(carry), length)
     _check_draws(step)
@@ -383,7 +400,7 @@ class _Scan(torch.autograd.Function):
         given = list(map(_example, loop.slices(values)))
         with functorch.down_to(None), old_values.unhooked():
             while True:  # until a step gives carried values that differ among the slices where it takes such
-                step, after = _of_slices(_Steps(loop.step).run, given, differ, size)
+                step, after = _of_slices(loop.step, given, differ, size)
                 more = [one or other for one, other in zip(differ[:count], after, strict=False)] + differ[count:]
                 if more == differ:
                     break
@@ -488,13 +505,26 @@ def _is_float(tensor: Tensor) -> bool:
 
 
 class _Steps(torch.fx.Interpreter):
-    """A graph whose branches and loops have the derivatives and batches of this module."""
+    """A graph whose branches and loops have the derivatives and batches of this module.
+
+    Parameters
+    ----------
+    module : GraphModule
+    seed : Tensor, optional
+        A bool for each slice of a batch: what the graph makes and writes to is made for each slice.
+    """
 
     node: Node  # that is being run
 
+    def __init__(self, module: GraphModule, seed: Tensor | None = None) -> None:
+        super().__init__(module)
+        self.seed = seed
+        self.buffers = set() if seed is None else _buffers(module)
+
     def run_node(self, node: Node) -> Any:
         self.node = node
-        return super().run_node(node)
+        result = super().run_node(node)
+        return result if node not in self.buffers else torch.where(self.seed, result, result)  # type: ignore[arg-type]
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
         if target is torch.ops.higher_order.cond:
@@ -514,9 +544,26 @@ class _Steps(torch.fx.Interpreter):
         return super().call_function(target, args, kwargs)
 
 
-def _has_no_reverse(module: GraphModule) -> bool:
-    """Whether reverse mode goes through a graph that has a loop of unknown length."""
-    return _is_reversed() and any(
+def _buffers(module: GraphModule) -> set[Node]:
+    """Return the operations of a graph that make what the graph writes to."""
+    nodes = [node for node in module.graph.nodes if isinstance(node.meta.get("val"), Tensor)]
+    written = {storage_of(each.meta["val"]) for node in nodes for each in aliasing.targets(node)}
+    makers: dict[int, Node] = {}
+    for node in nodes:
+        makers.setdefault(storage_of(node.meta["val"]), node)
+    return {node for storage, node in makers.items() if storage in written and node.op == "call_function"}
+
+
+def _has_no_derivative(module: GraphModule) -> bool:
+    """Whether derivatives are taken of a loop whose step, this graph, holds what has none there."""
+    if _is_followed() and (module.meta["rules"] or traces.has_recording(module)):
+        return True
+    return _calls_again(module) or (_is_reversed() and _loops_until(module))
+
+
+def _loops_until(module: GraphModule) -> bool:
+    """Whether a graph has a loop of unknown length, which has no reverse mode."""
+    return any(
         loops.known_steps(each, node) is None
         for each in module.modules()
         if isinstance(each, GraphModule)
@@ -576,7 +623,7 @@ class _Branch(torch.autograd.Function):
 
         def batched(module: GraphModule) -> Callable[..., Tensors]:
             def each(index: Tensor, *some: Tensor) -> tuple[Tensor, ...]:
-                return tuple(_Steps(module).run(*some))
+                return tuple(_Steps(module, index >= 0).run(*some))
 
             at_once = torch.vmap(each, (0, *leading), randomness="same")
             return lambda some: list(at_once(torch.arange(info.batch_size), *some))
@@ -668,10 +715,11 @@ def captured(
 
 
 def branch_of(predicate: Tensor, first: GraphModule, second: GraphModule, around: Sequence[Tensor]) -> Tensors:
-    """A branch of which derivatives are taken."""
+    """A branch of which derivatives or a batch are taken."""
     check(first)
     check(second)
-    modules, drawings = loop_draws.branches_apart([first, second])
+    # In a batch nothing is drawn before: each slice may have its own numbers.
+    modules, drawings = ([first, second], []) if is_batched() else loop_draws.branches_apart([first, second])
     for module in modules:
         _check_draws(module)
     with functorch.down_to(None), torch.no_grad():
@@ -697,7 +745,17 @@ def branched(predicate: Tensor, true: Callable[[], Tensors], false: Callable[[],
     if found is None:
         return None
     (first, second), around = found
-    return branch_of(predicate, first, second, around)
+    return _unless_held(lambda: branch_of(predicate, first, second, around))
+
+
+def _unless_held(run: Callable[[], Tensors]) -> Tensors | None:
+    """Return the result of ``run()``; None in a batch that can't have it: the function runs for each element then."""
+    try:
+        return run()
+    except HeldError:
+        if not is_batched():
+            raise
+        return None
 
 
 class _While(torch.autograd.Function):
@@ -759,8 +817,8 @@ class _While(torch.autograd.Function):
         given = list(map(_example, values))
         with functorch.down_to(None):
             while True:  # until the values that a step gives differ among slices where those that it takes do
-                tested, (apart,) = _of_slices(_Steps(test).run, given, differ, size)
-                stepped, after = _of_slices(_Steps(step).run, given, differ, size)
+                tested, (apart,) = _of_slices(test, given, differ, size)
+                stepped, after = _of_slices(step, given, differ, size)
                 more = [one or apart or other for one, other in zip(differ, after, strict=False)] + differ[carried:]
                 if more == differ:
                     break
@@ -804,21 +862,24 @@ def _along(chosen: Tensor, other: Tensor) -> Tensor:
 
 
 def _of_slices(
-    function: Callable[..., Any], values: Sequence[Tensor], differ: Sequence[bool], size: int
+    module: GraphModule, values: Sequence[Tensor], differ: Sequence[bool], size: int
 ) -> tuple[GraphModule, list[bool]]:
-    """Return a graph of a function for all slices of the values that differ, and which of its results do."""
+    """Return a graph for all slices of the values that differ, and which of its results do."""
     apart: list[bool] = []
+    device = next((value.device for value in values), None)
 
     def run(given: Tensors) -> Tensors:
         same: Tensors = []
 
-        def each(level: int, *slices: Tensor) -> Tensors:
-            results = list(function(*slices))
+        def each(level: int, seed: Tensor, *slices: Tensor) -> Tensors:
+            results = list(_Steps(module, seed).run(*slices))
             apart[:] = [functorch.is_batched(result) and functorch.level_of(result) == level for result in results]
             same[:] = [result for result, is_apart in zip(results, apart, strict=True) if not is_apart]
             return [result for result, is_apart in zip(results, apart, strict=True) if is_apart]
 
-        found = iter(transform_levels.vmap(each, given, [0 if each else None for each in differ], size, "same"))
+        seed = torch.zeros(size, dtype=torch.bool, device=device)
+        dims = [0, *[0 if each else None for each in differ]]
+        found = iter(transform_levels.vmap(each, [seed, *given], dims, size, "same"))
         rest = iter(same)
         return [next(found if is_apart else rest) for is_apart in apart]
 
@@ -835,7 +896,7 @@ def repeated(
     if found is None:
         return None
     (test, step), around = found
-    return loop_of(test, step, carry, around)
+    return _unless_held(lambda: loop_of(test, step, carry, around))
 
 
 def pushed(

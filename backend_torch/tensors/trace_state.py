@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, Self
@@ -69,6 +69,7 @@ class _State(threading.local):
     batches = 0
     batch: Any = None  # which is the innermost of them: it wants to `note` errors that depend on values
     overwrites = 0  # in how many recordings old values are kept: of a write they have to be told by torch
+    below: Any = None  # what knows tensors from around the step of a loop that is traced below the transforms
     subgraphs = 0  # of branches and loops that are being traced, one in the other
     handlers = 0  # of the program's exceptions, around the statement that is being traced
 
@@ -92,6 +93,11 @@ def enter(count: int = 1) -> None:
     global scopes
     with _counting:
         scopes += count
+
+
+def entered(tensors: Sequence[Any]) -> Sequence[Any]:
+    """Return the tensors that a transform is about to wrap as the traced step of a loop around it knows them."""
+    return tensors if state.below is None else [state.below.entered(tensor) for tensor in tensors]
 
 
 @contextlib.contextmanager

@@ -69,12 +69,28 @@ def down_to(level: int | None) -> Iterator[None]:
             _functorch.push_dynamic_layer_stack(left.pop())
 
 
+def has_tangent(tensor: torch.Tensor, level: int | None) -> bool:
+    """Whether forward mode at a level follows the tensor; the level is the outermost that wraps the tensor."""
+    if not any(each.key() == TransformType.Jvp for each in stack() or () if each.level() == level):
+        return False
+    with down_to(level):
+        return forward_ad.unpack_dual(tensor).tangent is not None
+
+
 def is_followed(tensor: torch.Tensor, level: int) -> bool:
     """Whether the derivative at a level depends on the tensor; the level is the outermost that wraps the tensor."""
     if any(each.key() == TransformType.Jvp for each in stack() or () if each.level() == level):
-        with down_to(level):
-            return forward_ad.unpack_dual(tensor).tangent is not None
+        return has_tangent(tensor, level)
     return tensor.requires_grad
+
+
+def has_batch(tensor: torch.Tensor) -> bool:
+    """Whether a tensor has a value for each slice of a batch, at any level."""
+    while is_wrapped(tensor):
+        if is_batched(tensor):
+            return True
+        tensor = get_unwrapped(tensor)
+    return False
 
 
 def is_disabled() -> bool:

@@ -169,13 +169,21 @@ def empty(mode: FakeTensorMode, size: Sequence[Any], stride: Sequence[Any], tens
         return torch.empty_strided(size, stride, dtype=tensor.dtype, device=tensor.device)
 
 
-def slice_of(mode: FakeTensorMode, tensor: Tensor, size: Sequence[Any]) -> Tensor:
-    """Return a fake tensor in C order, of this size, at the beginning of a fake tensor's memory if that is enough."""
-    made = new(mode, tensor, size)
+def slice_of(mode: FakeTensorMode, tensor: Tensor, wrapped: Tensor) -> Tensor:
+    """Return a fake tensor like ``wrapped``, in the memory of the fake tensor inside it if a batch's slice fits there.
+
+    Only what is no batch keeps its place and strides in the memory.
+    """
+    if not functorch.has_batch(wrapped):
+        size, stride, offset = tensor.size(), tensor.stride(), tensor.storage_offset()
+    else:
+        size, stride, offset = wrapped.size(), new(mode, tensor, wrapped.size()).stride(), 0
     with functorch.down_to(None), _disable_current_modes(), torch._C.DisableTorchFunction(), mode, torch.no_grad():
-        if made.untyped_storage().nbytes() <= tensor.untyped_storage().nbytes():
-            made.set_(tensor.untyped_storage(), 0, made.size(), made.stride())
-    return made
+        length = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True)) + 1 if 0 not in size else 0
+        if length * tensor.itemsize > tensor.untyped_storage().nbytes():
+            return torch.empty_strided(size, stride, dtype=tensor.dtype, device=tensor.device)
+        empty = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+        return empty.set_(tensor.untyped_storage(), offset, size, stride)
 
 
 def shown_by(mode: FakeTensorMode, tensor: Tensor, memory: dict[int, Tensor]) -> Tensor:

@@ -109,7 +109,19 @@ def deep(h: Any, xs: Any, w: Any) -> Any:
     return (h * hs).sum()
 
 
-LOOPS = [network, reversed_network, last_state, counting, counted, writing, branching, python_loop, nested, deep]
+def buffered(h: Any, xs: Any, w: Any) -> Any:
+    def step(h: Any, x: Any) -> Any:
+        made, sums = np.zeros(4), np.ones((2, 4))
+        made[1:3] = h[:2] * x[2:]
+        sums[0] += made[::-1]
+        return h * 0.5 + sums.sum(0), made[1]
+
+    h, ys = np.scan(step, h, xs)
+    return (h @ w).sum() + (ys**2).sum()
+
+
+LOOPS = [network, reversed_network, last_state, counting, counted, writing, buffered, branching, python_loop]
+LOOPS += [nested, deep]
 UNROLLED = [writing_around]  # alike whatever the backend
 
 
@@ -219,6 +231,67 @@ def test_what_is_compiled_of_a_batch_does_not_grow_with_the_number_of_steps(name
     compiled = np.compile(BATCHES[name](network))
     sizes = [len(list(compiled.graph(h, np.concatenate([xs] * count, axis=1), w))) for count in (1, 10)]
     assert sizes[0] == sizes[1]
+
+
+MATRIX = np.asarray(rng.standard_normal((4, 4)) / 2)
+
+
+def distance(p: Any, x: Any) -> Any:
+    return ((np.tanh(MATRIX @ p) - x) ** 2).sum()
+
+
+def by_a_tape(p: Any, x: Any) -> Any:
+    with np.GradientTape() as tape:
+        tape.watch(p)
+        y = distance(p, x)
+    return tape.gradient(y, p)
+
+
+STEPS_THAT_TRANSFORM: dict[str, Callable[[Any, Any], Any]] = {
+    "grad": lambda p, x: p - 0.1 * np.grad(distance)(p, x),
+    "newton": lambda p, x: p - np.linalg.solve(
+        np.hessian(distance)(p, x) + 10 * np.eye(4), np.grad(distance)(p, x)
+    ),
+    "vjp": lambda p, x: p + 0.1 * np.vjp(lambda q: np.sin(q) * x, p)[1](x)[0],
+    "jvp": lambda p, x: p + 0.1 * np.jvp(lambda q: np.sin(q) * x, (p,), (x,))[1],
+    "batch": lambda p, x: np.vectorized_map(lambda each: np.tanh(each[0] * x + each[1]).sum(), (p, x)),
+    "batch of gradients": lambda p, x: np.vectorized_map(lambda row: np.grad(distance)(p, x * row[0]), MATRIX).sum(0),
+    "tape": lambda p, x: p - 0.1 * by_a_tape(p, x),
+}
+AROUND: dict[str, Callable[[Function], Function]] = {
+    "batch": lambda f: lambda x: np.vectorized_map(f, np.stack([x, x * 0.5, -x])),
+    "grad": lambda f: np.grad(lambda x: (f(x) ** 2).sum()),
+    "batch of gradients": lambda f: lambda x: AROUND["batch"](AROUND["grad"](f))(x),
+    "gradient of a batch": lambda f: AROUND["grad"](AROUND["batch"](f)),
+    "jacobian": lambda f: lambda x: np.jacobian(f)(x),
+    "forward": lambda f: lambda x: np.jacobian(f, mode="forward")(x),
+}
+
+
+@pytest.mark.parametrize("step", STEPS_THAT_TRANSFORM)
+def test_loops_whose_steps_transform(step: str, recwarn: pytest.WarningsRecorder) -> None:
+    def run(x: Any) -> Any:
+        return np.fori_loop(0, 16, lambda i, p: STEPS_THAT_TRANSFORM[step](p, x), x * 1.0)
+
+    names = [name for name in AROUND if step != "tape" or name == "batch"]  # derivatives of tapes are of each step
+    x = np.asarray(rng.random(4))
+    expected = [AROUND[name](run)(x) for name in names]
+    recwarn.clear()
+    compiled = np.compile(lambda x: [AROUND[name](run)(x) for name in names], backend="eager")
+    for one, other in zip(expected, compiled(x), strict=True):
+        assert_same(np.asnumpy(one), other, rtol=1e-9, atol=1e-12)
+    assert not [each for each in recwarn if "unrolled" in str(each.message) or "once for each" in str(each.message)]
+    assert len(list(np.compile(AROUND["batch"](run)).graph(x))) < 100
+
+
+def test_a_loop_whose_steps_record_is_unrolled_in_a_derivative() -> None:
+    def run(x: Any) -> Any:
+        return np.fori_loop(0, 64, lambda i, p: p - 0.1 * by_a_tape(p, x), x * 1.0)
+
+    x = np.asarray(rng.random(4))
+    with pytest.warns(RuntimeWarning, match="the 64 steps of a loop are unrolled"):
+        result = np.compile(np.jacobian(run), backend="eager")(x)
+    assert_same(np.asnumpy(np.jacobian(run)(x)), result, rtol=1e-9, atol=1e-12)
 
 
 def test_a_gradient_reaches_an_array_from_outside() -> None:

@@ -183,3 +183,20 @@ def test_what_can_not_be_drawn_before_says_so() -> None:
 
     with pytest.raises(NotImplementedError, match=r"test_loop_draws.py:\d+: .* can't draw random numbers whose"):
         np.compile(np.grad(branched), backend="eager", fullgraph=True)(np.ones(3))
+
+
+BATCHED = {
+    "cond": lambda x: np.cond(x > 0, lambda: x * 0 + np.random.random(), lambda: x),
+    "fori_loop": lambda x: np.fori_loop(0, 20, lambda i, v: v * 0 + np.random.random(), x),
+    "while_loop": lambda x: np.while_loop(lambda v: v < 1, lambda v: v * 0 + np.random.random() + 1, x * 0),
+    "scan": lambda x: np.scan(lambda c, y: (c, np.random.random()), x, np.arange(20.0))[1][0],
+}
+
+
+@pytest.mark.filterwarnings("ignore:vectorized_map calls the function once for each")
+@pytest.mark.parametrize("name", BATCHED)
+def test_each_element_of_a_batch_draws_its_own_numbers(name: str) -> None:
+    x = np.asarray([1.0, 2.0, 3.0])
+    for function in (BATCHED[name], np.grad(lambda x: BATCHED[name](x) * x)):
+        drawn = np.compile(lambda x, f=function: np.vectorized_map(f, x), backend="eager")(x)
+        assert len(set(drawn.tolist())) == 3

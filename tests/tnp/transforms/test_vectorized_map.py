@@ -815,3 +815,63 @@ def test_reversed_views_of_views(view: Any) -> None:
         return each
 
     assert_same(np.asnumpy(np.stack([written(each) for each in x])), np.vectorized_map(written, x))
+
+
+def _grown(x: Any) -> Any:
+    return np.while_loop(lambda v: (v * v).sum() < 100, lambda v: v * 1.1 + 0.01, x)
+
+
+def _grown_in_place(x: Any) -> Any:
+    def body(v: Any) -> Any:
+        made = np.zeros(2)
+        made[0] = v
+        made += 1
+        v *= made[0]
+        return v
+
+    return np.while_loop(lambda v: v < 50, body, x)
+
+
+def _collatz(x: Any) -> Any:
+    following = lambda s: (np.where(s[0] % 2 == 0, s[0] // 2, 3 * s[0] + 1), s[1] + 1)  # noqa: E731
+    return np.while_loop(lambda s: s[0] != 1, following, ((x * 10).astype(int) + 1, 0))[1]
+
+
+def _limited(x: Any) -> Any:
+    return np.while_loop(lambda v: v < 50, lambda v: v * 2, x, maximum_iterations=3)
+
+
+def _counted(x: Any) -> Any:
+    return np.fori_loop(0, x.astype(int), lambda i, v: v * 2 + i, x)
+
+
+@pytest.mark.parametrize("function", [_grown, _grown_in_place, _collatz, _limited, _counted, np.grad(_grown)])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_loops_of_different_lengths(
+    function: Callable[[Any], Any], compiled: bool, recwarn: pytest.WarningsRecorder
+) -> None:
+    if compiled and function not in (_grown, _grown_in_place, _collatz, _limited, _counted):
+        function = np.grad(lambda x: np.while_loop(lambda v: v * v < 100, lambda v: v * 1.1 + 0.01, x, 200))
+    x = np.asarray([0.5, 1.0, 3.0, 20.0])
+    expected = numpy.stack([np.asnumpy(function(each)) for each in x])
+    batched = lambda x: np.vectorized_map(function, x)  # noqa: E731
+    result = np.compile(batched, backend="eager")(x) if compiled else batched(x)
+    assert_same(expected, result, rtol=1e-14)
+    assert_same(np.asnumpy(x), np.asarray([0.5, 1.0, 3.0, 20.0]))
+    assert not [each for each in recwarn if "once for each" in str(each.message)]
+
+
+def test_a_loop_that_ends_earlier_for_some_does_not_write_around_it() -> None:
+    def run(x: Any) -> Any:
+        count = np.zeros(2) + x
+
+        def body(v: Any) -> Any:
+            count[0] += 1
+            return v * 2
+
+        return np.while_loop(lambda v: v < 50, body, x) + count
+
+    x = np.asarray([0.5, 1.0, 60.0])
+    with pytest.warns(RuntimeWarning, match="more steps for some elements than for others writes to an array"):
+        result = np.vectorized_map(run, x)
+    assert_same(numpy.stack([np.asnumpy(run(each)) for each in x]), result)
