@@ -195,9 +195,15 @@ class Outside(TorchFunctionMode):
                 raise trace_state.part_write_error()
             while (level := functorch.level_of(tensor)) is not None and level >= self._level:
                 tensor = functorch.get_unwrapped(tensor)
+            # The gradient of a view's as_strided leaves out the rest of the memory. A dual number is a view, too.
+            base, level = tensor._base, functorch.level_of(tensor)
+            if base is not None and functorch.has_tangent(tensor, level) and not functorch.has_tangent(base, level):
+                if tensor.numel() != base.numel() or not tensor.is_contiguous():
+                    raise trace_state.part_write_error()
+                base = None
             with functorch.down_to(self._around):
-                if tensor._base is not None:  # the gradient of a view's as_strided leaves out the rest of the memory
-                    tensor = tensor._base
+                if base is not None:
+                    tensor = base
                 if tensor.is_conj():
                     tensor = tensor.conj()
                 if tensor.is_neg():

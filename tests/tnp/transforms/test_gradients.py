@@ -553,3 +553,32 @@ def test_custom_derivatives_in_batches() -> None:
     twice = np.vectorized_map(lambda row: np.jvp(mapped, (row,), (np.ones(3),))[1], np.stack([x, x]))
     close(twice, [6 * slope] * 2)
     close(np.jvp(lambda x: np.vectorized_map(sine, x), (x,), (np.ones(3),))[1], 7 * slope)
+
+
+READING = {
+    "vjp": lambda x, c: np.vjp(lambda q: np.sin(q) * x, c)[1](c)[0],
+    "vjp of a view": lambda x, c: np.vjp(lambda q: np.sin(q[:1]) * x[1:], c)[1](c[:1])[0],
+    "vjp of a reversed view": lambda x, c: np.vjp(lambda q: np.sin(q) * x[::-1], c)[1](c)[0],
+    "linearize": lambda x, c: np.linearize(lambda q: np.sin(q) * x, c)[1](c),
+    "grad": lambda x, c: np.grad(lambda q: (np.sin(q) * x).sum())(c),
+    "jacobian": lambda x, c: np.jacobian(lambda q: np.sin(q) * x)(c).sum(0),
+    "write": lambda x, c: np.vjp(lambda q: scaled(x, q), c)[1](c)[0] + x,
+}
+
+
+def scaled(x: Any, q: Any) -> Any:
+    x *= np.sin(q)
+    return x * q
+
+
+@pytest.mark.parametrize("name", READING)
+def test_forward_mode_of_a_derivative_that_reads_its_argument(name: str) -> None:
+    x, c, along = np.asarray([0.3, 0.7]), np.asarray([2.0, 3.0]), np.asarray([1.0, 0.5])
+
+    def run(x: Any) -> Any:
+        return READING[name](x * 1.0 if name == "write" else x, c)
+
+    difference = (run(x + 1e-6 * along) - run(x - 1e-6 * along)) / 2e-6
+    close(np.jvp(run, (x,), (along,))[1], difference, rtol=1e-7)
+    close(np.jacobian(run, mode="forward")(x) @ along, difference, rtol=1e-7)
+    close(np.jvp(np.compile(run, backend="eager"), (x,), (along,))[1], difference, rtol=1e-7)
