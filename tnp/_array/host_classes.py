@@ -11,6 +11,7 @@ from __future__ import annotations
 import abc
 import copyreg
 import ctypes
+import functools
 import gc
 import types
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch.tensors.dtypes import to_torch
+from tnp._core import public
 from tnp._core.base import ndarray, subclass
 from tnp._core.convert import asarray
 
@@ -58,6 +60,10 @@ def of_host(cls: Any) -> type:
     bases = tuple(dict.fromkeys(map(of_host, cls.__bases__)))
     cell = types.CellType()
     members = {name: _with_class(each, cell) for name, each in cls.__dict__.items() if name not in _OF_THE_CLASS}
+    for name, of_tnp in _ASKED.items():
+        owner = next(each for each in cls.__mro__ if name in each.__dict__)
+        if owner is cls or not issubclass(owner, ndarray):  # else a base's counterpart has it
+            members[name] = _asked(members.get(name, owner.__dict__[name]), of_tnp)
     if not any(isinstance(base, _Counterpart) for base in bases):
         members.setdefault("view", _viewed)
     kind = _Counterpart if type(cls) in (type, abc.ABCMeta, Derived) else type(cls)
@@ -67,6 +73,27 @@ def of_host(cls: Any) -> type:
     return made
 
 
+def _asked(method: Any, of_tnp: Callable[[Any], Any]) -> Any:
+    """Return a method of NumPy's protocols that is asked about tnp's function: the program knows its functions."""
+    if not isinstance(method, types.FunctionType):
+        return method
+
+    @functools.wraps(method)
+    def asked(self: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
+        return method(self, of_tnp(function), *args, **kwargs)
+
+    return asked
+
+
+def _ufunc_of_tnp(ufunc: Any) -> Any:
+    ours = getattr(public.namespace(), getattr(ufunc, "__name__", ""), None)
+    return ours if getattr(ours, "_numpy", None) is ufunc else ufunc
+
+
+_ASKED: dict[str, Callable[[Any], Any]] = {
+    "__array_ufunc__": _ufunc_of_tnp,
+    "__array_function__": public.of_tnp,
+}
 _OF_THE_CLASS = frozenset({"__dict__", "__weakref__", "_abc_impl", "__abstractmethods__"})
 
 copyreg.pickle(_Counterpart, lambda cls: (of_host, (cls._made_for,)))  # type: ignore[arg-type, return-value]

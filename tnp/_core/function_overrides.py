@@ -10,6 +10,7 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -96,8 +97,17 @@ def _overriding(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def _is_written_for_tnp(cls: type) -> bool:
-    names = getattr(cls.__array_function__, "__globals__", {})  # type: ignore[attr-defined]
-    return any(each is sys.modules["tnp"] for each in names.values())
+    function = inspect.unwrap(cls.__array_function__)  # type: ignore[attr-defined]
+    names = getattr(function, "__globals__", {})
+    return any(isinstance(each, ModuleType) and each in _namespaces() for each in names.values())
+
+
+def _namespaces() -> set[ModuleType]:
+    return {sys.modules["tnp"], *stand_ins}
+
+
+stand_ins: set[ModuleType] = set()
+"""The modules that a program has for NumPy's own."""
 
 
 def _called() -> tuple[Any, Any] | None:

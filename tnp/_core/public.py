@@ -94,6 +94,13 @@ def namespace() -> ModuleType:
     return sys.modules["tnp"]
 
 
+def of_tnp(theirs: Any) -> Any:
+    """Return tnp's public function for one of NumPy's; NumPy's own if tnp has none."""
+    place = getattr(theirs, "__module__", None) or ""
+    module = sys.modules.get("tnp" + place.removeprefix("numpy")) if place.split(".")[0] == "numpy" else None
+    return getattr(module, getattr(theirs, "__name__", ""), theirs)
+
+
 def called(ours: Any, theirs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Do what the public wrapper of ``ours`` does, for arguments without defaults."""
     if ours.__name__ in METHODS and args and type(args[0]) not in _KNOWN and has_method(args[0], ours.__name__):

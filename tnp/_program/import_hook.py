@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 import builtins
+import copyreg
 import functools
 import importlib
 import os
@@ -25,7 +26,7 @@ import numpy as np
 from backend_torch import native
 from tnp._array.host_classes import Derived, set_numpy_view
 from tnp._core import base as _base
-from tnp._core import interop, public
+from tnp._core import function_overrides, interop, public
 from tnp._core.base import indirect, readonly, scalar, strided
 from tnp._devices.devices import set_default_device
 from tnp._program import library_adapters
@@ -66,6 +67,7 @@ def module(name: str) -> types.ModuleType:
     except ModuleNotFoundError:
         return theirs
     stand_in = _StandIn(name, theirs.__doc__)
+    function_overrides.stand_ins.add(stand_in)
     names = _dictionary(stand_in)
     for fact in ("__all__", "__file__", "__path__", "__spec__", "__version__", "__package__"):
         if hasattr(theirs, fact):
@@ -142,6 +144,32 @@ class ndarray(_base.ndarray, metaclass=_ArrayClass):
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         # A derived class's own ``__new__`` calls this, too.
         return _base.ndarray.__new__(_base.ndarray if cls is ndarray else cls, *args, **kwargs)
+
+
+def _of_either(name: str, method: types.FunctionType) -> Any:
+    """Return a method that a program may call by the class: with one of NumPy's arrays it is NumPy's method."""
+    theirs = getattr(np.ndarray, name)
+
+    @functools.wraps(method)
+    def either(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return (theirs if isinstance(self, np.ndarray) else method)(self, *args, **kwargs)
+
+    return either
+
+
+# Programs ask of these whether a class has changed them.
+_COMPARED = frozenset({"__array_ufunc__", "__array_function__", "__array_finalize__", "__new__"})
+for _name, _method in vars(_base.ndarray).items():
+    if isinstance(_method, types.FunctionType) and hasattr(np.ndarray, _name) and _name not in _COMPARED:
+        setattr(ndarray, _name, _of_either(_name, _method))
+
+
+def _array_class() -> type:
+    return ndarray
+
+
+# ``tnp.ndarray``, the name of the class, is another class.
+copyreg.pickle(_ArrayClass, lambda cls: (_array_class, ()))  # type: ignore[arg-type, return-value]
 
 
 # Deciding whose import it is.

@@ -411,3 +411,33 @@ def test_scalars_are_floats_to_c_while_a_program_runs(tmp_path: Path) -> None:
     done = run(tmp_path, "script.py") if native.state == "on" else started(tmp_path, "script.py")
     assert done.stdout == '{"mean": 1.5} 0x1.8000000000000p+0 True False\n', done.stderr
     assert type(tnp.arange(4.0).mean()).__name__ == "scalar"
+
+
+OF_EITHER = """
+import pickle
+import numpy as np
+
+class Mixed:
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        return {np.add: "add", np.matmul: "matmul", np.negative: "negative"}.get(ufunc, NotImplemented)
+
+    def __array_function__(self, function, types, args, kwargs):
+        return "sum" if function is np.sum else "svd" if function is np.linalg.svd else NotImplemented
+
+class Vectors(Mixed, np.ndarray):
+    def __getitem__(self, where):
+        found = np.ndarray.__getitem__(self, where)
+        return ("one", found.tolist()) if isinstance(found, np.void) else found
+
+v = np.array([(1.0, 2.0), (3.0, 4.0)], [("x", "f8"), ("y", "f8")]).view(Vectors)
+print(v + v, v @ v, -v, np.sum(v), np.linalg.svd(v), v[1], v["x"], v[:1].tolist())
+numbers = np.arange(3.0).view(Vectors)
+print(numbers + numbers, -numbers, np.sum(numbers), np.linalg.svd(numbers), np.ndarray.tolist(numbers))
+print(np.ndarray.tolist(np.array(["a", "b"])), np.ndarray.reshape(np.arange(4), (2, 2)).tolist())
+print(isinstance(pickle.loads(pickle.dumps(np.zeros(1))), pickle.loads(pickle.dumps(np.ndarray))))
+"""
+
+
+def test_classes_of_numbers_and_structures_know_the_programs_functions(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(OF_EITHER)
+    same(tmp_path, "main.py")
