@@ -203,7 +203,7 @@ def _default(name: str, implementation: Any, found: list[Any], args: tuple[Any, 
         if name in CALLING and isinstance(value, subclass):
             return value
         if isinstance(value, ndarray) and source is not None:
-            made = as_result(source, value)
+            made = finalised(type(source), value.tensor, None) if name in JOIN else as_result(source, value)
             return value if isinstance(value, scalar) and name in SCALARS_STAY and not made.ndim else made
         return value
 

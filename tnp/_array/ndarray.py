@@ -355,6 +355,13 @@ class ndarray(Methods):
     def __reduce__(self) -> Any:
         return interop.reduce(self)
 
+    def __setstate__(self, state: Any) -> None:
+        values = state[-1]
+        if not isinstance(values, np.ndarray):  # as NumPy pickles an array
+            values = np.empty(0)
+            values.__setstate__(state)
+        self.tensor = interop.unpickle(values, "cpu", False, False).tensor
+
     def __copy__(self) -> ndarray:
         return self.copy("K")
 

@@ -132,8 +132,9 @@ def array_format(array: ndarray, spec: str) -> str:
         if spec and trace_state.is_tracing():
             raise trace_state.value_error()
         return _without_values(array)
-    values = _values(array)
-    return format(values[()] if not values.ndim else values, spec)
+    if array.tensor.dim() and not spec:
+        return str(array)  # which a derived class may define
+    return format(_values(array)[()], spec)
 
 
 def array2string(

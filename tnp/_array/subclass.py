@@ -20,7 +20,7 @@ from tnp._core.base import completes, ndarray
 from tnp._core.convert import asnumpy, tensor_of
 from tnp._core.derived_classes import anew, finalised, of_class, of_plain, plain
 from tnp._core.dtype_table import PLAIN
-from tnp._core.interop import priority, unpickle
+from tnp._core.interop import priority
 from tnp._core.mask_selection import Selection
 from tnp._core.ufunc_overrides import call_ufunc, overriding
 from tnp._ufunc import table as ufuncs
@@ -206,6 +206,12 @@ class subclass(ndarray):
         """A copy of the array, in C order by default."""
         return of_class(self, plain(self).copy(order))
 
+    def __copy__(self) -> ndarray:
+        return of_class(self, plain(self).copy("K"))
+
+    def __deepcopy__(self, memo: Any) -> ndarray:
+        return of_class(self, plain(self).copy("K"))
+
     def flatten(self, order: str = "C") -> ndarray:
         """A one-dimensional copy."""
         return of_class(self, plain(self).flatten(order))
@@ -246,9 +252,6 @@ class subclass(ndarray):
         values = asnumpy(plain(self))
         state = (1, values.shape, values.dtype, False, values)
         return _reconstructed, (type(self), (0,), b"b"), state
-
-    def __setstate__(self, state: Any) -> None:
-        self.tensor = unpickle(state[-1], "cpu", False, False).tensor
 
 
 def _reconstructed(cls: type, shape: Any, typecode: bytes) -> Any:

@@ -682,3 +682,58 @@ def test_methods_that_reduce_give_the_override_numpys_options() -> None:
         return calls
 
     compare(options)
+
+
+@pytest.mark.parametrize("priority", [0, 21])
+@agrees
+def test_what_is_joined_is_made_of_no_array(xp, priority):
+    class Told(xp.ndarray):
+        __array_priority__ = priority
+
+        def __array_finalize__(self, source):
+            self.unit = None if source is None else getattr(source, "unit", "none")
+
+    x = xp.arange(4.0).view(Told)
+    x.unit = "m"
+    made = [xp.concatenate([x, x]), xp.append(x, 1.0), xp.stack([x, x]), xp.hstack([x, [1]]), xp.sort(x)]
+    return [(isinstance(each, Told), getattr(each, "unit", "")) for each in made]
+
+
+@pytest.mark.reads
+@agrees
+def test_texts_are_those_of_the_class(xp):
+    class Named(xp.ndarray):
+        def __str__(self):
+            return "named"
+
+    x = xp.arange(3.0).view(Named)
+    return f"{x}", format(x), "{}".format(x), f"{xp.arange(3)}"  # noqa: UP032
+
+
+@agrees(raises=TypeError)
+def test_arrays_take_no_format(xp):
+    return f"{xp.arange(3.0):.2f}"
+
+
+@pytest.mark.reads
+@agrees
+def test_deep_copies_do_not_call_the_method(xp):
+    class Own(xp.ndarray):
+        def copy(self):
+            raise AssertionError
+
+    x = xp.arange(6.0).reshape(2, 3).T.view(Own)
+    return [(type(each) is Own, each.strides, each + 0) for each in (copy.copy(x), copy.deepcopy(x))]
+
+
+@pytest.mark.reads
+@agrees
+def test_a_state_that_numpy_pickles(xp):
+    class Unit(xp.ndarray):
+        def __setstate__(self, state):
+            self.unit = state[-1]
+            super().__setstate__(state[:-1])
+
+    x = xp.ndarray.__new__(Unit, (0,), "b")
+    x.__setstate__((*numpy.arange(6.0).reshape(2, 3).__reduce__()[2], "m"))
+    return type(x) is Unit, x.unit, x + 0
