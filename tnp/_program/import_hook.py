@@ -103,6 +103,26 @@ def _stand_in(module_name: str, name: str, theirs: Any, ours: Any) -> Any:
 _FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")  # tnp's own files
 
 
+# Programs ask of these whether a class has changed them.
+_COMPARED = frozenset({"__array_ufunc__", "__array_function__", "__array_finalize__", "__new__"})
+
+
+def _of_either(name: str, method: types.FunctionType) -> Any:
+    """Return a method that a program may call by the class: with one of NumPy's arrays it is NumPy's method."""
+    theirs = getattr(np.ndarray, name)
+
+    @functools.wraps(method)
+    def either(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return (theirs if isinstance(self, np.ndarray) else method)(self, *args, **kwargs)
+
+    return either
+
+
+def _methods() -> dict[str, Any]:
+    own = {name: each for name, each in _base.ndarray.__dict__.items() if isinstance(each, types.FunctionType)}
+    return {n: _of_either(n, each) for n, each in own.items() if hasattr(np.ndarray, n) and n not in _COMPARED}
+
+
 class _ArrayClass(abc.ABCMeta):
     """Both kinds of array are instances of the class that such a program knows; a scalar is not, as in NumPy.
 
@@ -112,7 +132,7 @@ class _ArrayClass(abc.ABCMeta):
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
         """A class that a program derives from it derives from tnp's ndarray, the class of its arrays."""
         if bases[0] is _base.ndarray:
-            return super().__new__(cls, name, bases, namespace)
+            return super().__new__(cls, name, bases, {**_methods(), **namespace})
         own = tuple([_base.ndarray if base is ndarray else base for base in bases])
         return types.new_class(name, own, {"metaclass": Derived, **options}, lambda names: names.update(namespace))
 
@@ -144,24 +164,6 @@ class ndarray(_base.ndarray, metaclass=_ArrayClass):
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         # A derived class's own ``__new__`` calls this, too.
         return _base.ndarray.__new__(_base.ndarray if cls is ndarray else cls, *args, **kwargs)
-
-
-def _of_either(name: str, method: types.FunctionType) -> Any:
-    """Return a method that a program may call by the class: with one of NumPy's arrays it is NumPy's method."""
-    theirs = getattr(np.ndarray, name)
-
-    @functools.wraps(method)
-    def either(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return (theirs if isinstance(self, np.ndarray) else method)(self, *args, **kwargs)
-
-    return either
-
-
-# Programs ask of these whether a class has changed them.
-_COMPARED = frozenset({"__array_ufunc__", "__array_function__", "__array_finalize__", "__new__"})
-for _name, _method in vars(_base.ndarray).items():
-    if isinstance(_method, types.FunctionType) and hasattr(np.ndarray, _name) and _name not in _COMPARED:
-        setattr(ndarray, _name, _of_either(_name, _method))
 
 
 def _array_class() -> type:
