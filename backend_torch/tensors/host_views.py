@@ -173,28 +173,54 @@ def has_gradient(tensor: Tensor) -> bool:
 
 def same_view(layout: memory.Layout, copy: Tensor, array: np.ndarray) -> np.ndarray | None:
     """Return the view of an array that lies in it as a layout lies in its copy; None if no strides describe it."""
-    size, strides = copy.itemsize, np.asarray(layout.strides) * layout.dtype.itemsize
+    strides = [step * layout.dtype.itemsize for step in layout.strides]
     axes = sorted([axis for axis in range(copy.dim()) if copy.shape[axis] > 1], key=copy.stride, reverse=True)
+    places = [copy.stride(axis) * copy.itemsize for axis in axes], [array.strides[axis] for axis in axes]
 
     def place(offset: Any) -> Any:
-        element, within = np.divmod(offset, size)
-        for axis in axes:
-            index, element = np.divmod(element, copy.stride(axis))
-            within = within + index * array.strides[axis]
-        return within
+        within = 0
+        for step, own in zip(*places, strict=True):
+            index, offset = divmod(offset, step)
+            within = within + index * own
+        return within + offset % copy.itemsize
 
     start = layout.offset * layout.dtype.itemsize
-    first = int(place(start))
-    along = zip(strides, layout.shape, strict=True)
-    steps = tuple([int(place(start + n)) - first if length > 1 else int(n) for n, length in along])
-    indices = np.ogrid[tuple([slice(length) for length in layout.shape])]
-    offsets = sum([index * n for index, n in zip(indices, strides, strict=True)], start=start)
-    expected = sum([index * n for index, n in zip(indices, steps, strict=True)], start=first)
-    if not np.array_equal(place(offsets), expected):
-        return None
+    first = place(start)
+    along = [*zip(strides, layout.shape, strict=True)]
+    steps = tuple([place(start + n) - first if length > 1 else n for n, length in along])
+    if not _stays_within([*[copy.shape[axis] for axis in axes], copy.itemsize], [*places[0], 1], start, along):
+        indices = np.ogrid[tuple([slice(length) for length in layout.shape])]
+        offsets = sum([index * n for index, n in zip(indices, strides, strict=True)], start=start)
+        expected = sum([index * n for index, n in zip(indices, steps, strict=True)], start=first)
+        if not np.array_equal(place(offsets), expected):
+            return None
     dtype = to_numpy[layout.dtype]
     typestr = dtype.str if dtype.isbuiltin == 1 else f"|V{dtype.itemsize}"
     return memory.placed(array, _address(array) + first, layout.shape, steps, typestr).view(dtype)
+
+
+def _stays_within(lengths: list[int], places: list[int], start: int, along: list[tuple[int, int]]) -> bool:
+    """Whether the sum of any steps from the start carries from no axis of a copy to another.
+
+    Each number of bytes has digits, the indices along the copy's axes and the byte within an element. Where their sums
+    stay below the axes' lengths, a view's strides in the copy are strides in what was copied, and no element needs to
+    be looked at.
+    """
+
+    def digits(number: int) -> list[int]:
+        found = []
+        for place in places:
+            index, number = divmod(number, place)
+            found.append(index)
+        return found
+
+    lowest, highest = digits(start), digits(start)
+    for step, length in along:
+        for i, digit in enumerate(digits(abs(step))):
+            reach = digit * (length - 1) * (1 if step > 0 else -1)
+            lowest[i] += min(reach, 0)
+            highest[i] += max(reach, 0)
+    return all(low >= 0 and high < length for low, high, length in zip(lowest, highest, lengths, strict=True))
 
 
 def outline(array: np.ndarray, strides: tuple[int, ...]) -> Tensor:
