@@ -35,11 +35,11 @@ def is_kept() -> bool:
     return is_recorded() or (functorch.is_transforming() and loop_derivatives.is_differentiated())
 
 
-def keeps_loops(length: int, ends_early: bool) -> bool:
+def keeps_loops(length: int) -> bool:
     """Whether loops of a known number of steps are kept; some derivatives are taken of each step."""
     if is_recorded() and not loop_derivatives.is_taped():
         return True
-    is_kept = not ends_early and loop_derivatives.applies(length)
+    is_kept = loop_derivatives.applies(length)
     if not is_kept:
         loop_derivatives.tell_unrolled(length)
     return is_kept
@@ -217,13 +217,27 @@ def branched(predicate: Tensor, true: Traced, false: Traced) -> Tensors:
 
 
 def repeated(
-    condition: Callable[[Tensors], Tensor], body: Traced, carry: Sequence[Tensor], steps: int | None = None
+    condition: Callable[[Tensors], Tensor],
+    body: Traced,
+    carry: Sequence[Tensor],
+    steps: int | None = None,
+    ends_early: bool = False,
 ) -> Tensors:
-    """Return the carried values after a loop, and do the writes of its steps to tensors from outside."""
-    if steps is not None and loop_derivatives.applies(steps):
-        outer, (step,) = compiling.aligned([body.graph], body.written)
+    """Return the carried values after a loop, and do the writes of its steps to tensors from outside.
+
+    The number of steps may be known, or the largest number if the loop ``ends_early``.
+    """
+    does_all = not ends_early or loop_derivatives.is_reversed()
+    if steps is not None and does_all and loop_derivatives.applies(steps):
+        graphs = [body.graph]
+        if ends_early:
+            graphs.append(traced(lambda given: [is_true(condition(given))], carry).graph)
+        outer, (step, *tests) = compiling.aligned(graphs, body.written)
         carried = [tensor.clone() for tensor in [*carry, *body.written]]
-        results = loop_derivatives.counted(step, carried, outer[len(body.written) :], steps)
+        around = outer[len(body.written) :]
+        if tests:
+            step = loop_derivatives.step_while(tests[0], step, [*carried, *around], len(carried))
+        results = loop_derivatives.counted(step, carried, around, steps)
         return _written_back(results, body.written)
     tested = traced(lambda given: [is_true(condition(given))], carry).graph
     outer, (test, step) = compiling.aligned([tested, body.graph], body.written)

@@ -269,6 +269,19 @@ def counted(step: GraphModule, carry: Sequence[Tensor], around: Sequence[Tensor]
     return _looped(length, step, (carry, drawn, around), _is_followed())[0]
 
 
+def step_while(test: GraphModule, step: GraphModule, inputs: Sequence[Tensor], carried: int) -> GraphModule:
+    """Return a step that leaves the values that it carries, the first inputs, as they are once a test gives false."""
+
+    def masked(values: Tensors) -> Tensors:
+        (goes_on,) = test(*values)
+        return [torch.where(goes_on, new, old) for new, old in zip(step(*values), values[:carried], strict=True)]
+
+    with functorch.down_to(None), old_values.unhooked():
+        made, _ = compiling.subgraph(masked, list(map(_example, inputs)))
+    made.meta["rules"] = step.meta["rules"]
+    return made
+
+
 def is_batched() -> bool:
     """Whether a function of one element runs for all of them, in `torch.vmap`."""
     return any(level.key() == functorch.TransformType.Vmap for level in functorch.stack() or ())
@@ -279,7 +292,7 @@ def _is_followed() -> bool:
     return is_taped() or any(level.key() != functorch.TransformType.Vmap for level in functorch.stack() or ())
 
 
-def _is_reversed() -> bool:
+def is_reversed() -> bool:
     """Whether reverse mode goes through what is done now."""
     return is_taped() or any(level.key() == functorch.TransformType.Grad for level in functorch.stack() or ())
 
@@ -532,7 +545,7 @@ class _Steps(torch.fx.Interpreter):
             return list(_Branch.apply(_Graphs([first, second]), predicate, *operands))
         if target is torch.ops.higher_order.while_loop:
             test, step, carried, around = args
-            steps = loops.known_steps(self.module, self.node) if _is_reversed() else None  # type: ignore[arg-type]
+            steps = loops.known_steps(self.module, self.node) if is_reversed() else None  # type: ignore[arg-type]
             if steps:
                 return _looped(steps, step, (carried, [], around), True)[0]
             graphs = _Graphs([graph_copies.of_sequence(test), step], len(carried))
@@ -547,10 +560,11 @@ class _Steps(torch.fx.Interpreter):
 def _buffers(module: GraphModule) -> set[Node]:
     """Return the operations of a graph that make what the graph writes to."""
     nodes = [node for node in module.graph.nodes if isinstance(node.meta.get("val"), Tensor)]
-    written = {storage_of(each.meta["val"]) for node in nodes for each in aliasing.targets(node)}
+    memory = {node: storage_of(unwrapped(node.meta["val"])) for node in nodes}
+    written = {memory[each] for node in nodes for each in aliasing.targets(node)}
     makers: dict[int, Node] = {}
     for node in nodes:
-        makers.setdefault(storage_of(node.meta["val"]), node)
+        makers.setdefault(memory[node], node)
     return {node for storage, node in makers.items() if storage in written and node.op == "call_function"}
 
 
@@ -558,7 +572,7 @@ def _has_no_derivative(module: GraphModule) -> bool:
     """Whether derivatives are taken of a loop whose step, this graph, holds what has none there."""
     if _is_followed() and (module.meta["rules"] or traces.has_recording(module)):
         return True
-    return _calls_again(module) or (_is_reversed() and _loops_until(module))
+    return _calls_again(module) or (is_reversed() and _loops_until(module))
 
 
 def _loops_until(module: GraphModule) -> bool:

@@ -591,9 +591,7 @@ def for_(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines:
         return
     variables = _Variables(get, put, lines)
     length = source.length
-    if isinstance(length, int) and not (
-        length > _FEW_STEPS and backend.keeps_loops(length, ends_early=test is not None)
-    ):
+    if isinstance(length, int) and not (length > _FEW_STEPS and backend.keeps_loops(length)):
         _python_for(items, test, body, get, put, lines)
         return
     if not isinstance(length, int):
@@ -657,7 +655,8 @@ def _staged_for(
 
     what = "the `for` at " + trace_state.user_line()
     variables.complete(
-        lambda: wrap(counter < end), lambda: _Loop(variables, condition, body, step, [counter], what).run(steps)
+        lambda: wrap(counter < end),
+        lambda: _Loop(variables, condition, body, step, [counter], what, test is not None).run(steps),
     )
 
 
@@ -712,12 +711,22 @@ class _Loop:
         An integer that grows by one each step; empty for a `while` loop.
     what : str
         The loop's name in error messages.
+    ends_early : bool
+        Whether a loop of a known number of steps may do fewer.
     """
 
     def __init__(
-        self, variables: _Variables, condition: Block, body: Block, step: Block, counter: list[Tensor], what: str
+        self,
+        variables: _Variables,
+        condition: Block,
+        body: Block,
+        step: Block,
+        counter: list[Tensor],
+        what: str,
+        ends_early: bool = False,
     ) -> None:
         self.variables = variables
+        self.ends_early = ends_early
         self.condition = condition
         self.body = body
         self.step = step
@@ -750,7 +759,7 @@ class _Loop:
             self._demand_a_step()
         starts = self._starts()
         begins = self._first_test() if not steps and self._may_share(traced, starts) else None
-        results = backend.repeated(self._tested, traced, self._carry(), steps)[len(self.counter) :]
+        results = backend.repeated(self._tested, traced, self._carry(), steps, self.ends_early)[len(self.counter) :]
         results, origins = results[: len(starts)], results[len(starts) :]
         self.origins = dict(zip(self.origins, origins, strict=True))
         forms = {name: part.forms for name, part in self.parts.items()}

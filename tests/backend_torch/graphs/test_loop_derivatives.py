@@ -120,8 +120,19 @@ def buffered(h: Any, xs: Any, w: Any) -> Any:
     return (h @ w).sum() + (ys**2).sum()
 
 
+def breaking(h: Any, xs: Any, w: Any) -> Any:
+    for x in xs:
+        if (h * h).sum() > 6:
+            break
+        h = h * 1.2 + x * 0.3
+        if x[0] < 0.3:
+            continue
+        h = np.tanh(h @ w) + h
+    return (h * CAPTURED).sum()
+
+
 LOOPS = [network, reversed_network, last_state, counting, counted, writing, buffered, branching, python_loop]
-LOOPS += [nested, deep]
+LOOPS += [breaking, nested, deep]
 UNROLLED = [writing_around]  # alike whatever the backend
 
 
@@ -206,7 +217,9 @@ def batch() -> list[Any]:
         ("batch of gradients", LOOPS, "eager"),
         ("batch of gradients", [python_loop], "inductor"),
         ("gradient of a batch", [nested], "inductor"),
-        *[(name, [branching], "eager") for name in BATCHES],
+        ("gradient of a batch", [breaking], "eager"),
+        ("batch of hessians", [network], "eager"),
+        *[(name, [branching], "eager") for name in BATCHES if name != "batch of hessians"],
     ],
 )
 def test_batches_are_loops(
