@@ -9,6 +9,7 @@ who asks: `tensor_of` places and casts an operand, and `asarray` casts, places a
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import operator
@@ -200,10 +201,14 @@ def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[n
         value = symbolic.decided(value)
     if dtype is not None:
         tensor_dtype(dtype)  # raises before NumPy reads the data if no tensor can carry it
+    if getattr(getattr(type(value), "__array__", None), "gives_ours", False):
+        with contextlib.suppress(TypeError):  # __array__ has no such arguments: NumPy says so
+            if isinstance(found := _asked(value, dtype, copy), (ndarray, np.ndarray)):
+                return asarray(found), bool(copy)
     try:
         read = np.array(value, dtype, copy=copy)
     except ValueError as error:  # __array__ is trusted to return a copy if one was asked for
-        return _by_protocol(value, copy, error), bool(copy)
+        return _by_protocol(value, dtype, copy, error), bool(copy)
     array, is_fresh = _of_numpy(read, dtype, copy, copy or isinstance(value, _OWN_MEMORY))
     home = devices.state.default if device is None else device
     return array if home is None else wrap_array(interop.moved(array.tensor, home)), is_fresh
@@ -227,7 +232,13 @@ def _of_numpy(array: np.ndarray, dtype: Any, copy: bool | None, is_fresh: bool) 
     return wrap_array(memory.fresh(tensor) if is_fresh else tensor), is_fresh
 
 
-def _by_protocol(value: Any, copy: bool | None, error: ValueError) -> ndarray:
+def _asked(value: Any, dtype: Any, copy: bool | None) -> Any:
+    """Return what ``value.__array__`` returns, called as NumPy calls it."""
+    arguments = () if dtype is None else (np.dtype(dtype),)
+    return value.__array__(*arguments) if copy is None else value.__array__(*arguments, copy=copy)
+
+
+def _by_protocol(value: Any, dtype: Any, copy: bool | None, error: ValueError) -> ndarray:
     """Return the tnp array that ``value.__array__``, or that of its items, returns: NumPy raised ``error`` for it."""
     if not messages.says(error, messages.NO_ARRAY_RETURNED):
         raise error
@@ -236,9 +247,9 @@ def _by_protocol(value: Any, copy: bool | None, error: ValueError) -> ndarray:
             raise ValueError(NO_COPY)
         return wrap_array(_stacked(value, None, None))
     try:
-        array = value.__array__() if copy is None else value.__array__(copy=copy)
+        array = _asked(value, dtype, copy)
     except TypeError:  # __array__ has no argument copy; NumPy has warned of that
-        array = value.__array__()
+        array = _asked(value, dtype, None)
         array = array.copy() if copy and isinstance(array, ndarray) else array
     if not isinstance(array, ndarray):
         raise error

@@ -286,7 +286,9 @@ def _giving_numpys(method: types.FunctionType) -> Any:
         is_ours = sys._getframe(1).f_code.co_filename.startswith(_FOLDER)
         return found if is_ours or not isinstance(found, _base.ndarray) else found.__array__()
 
-    return __array__
+    giving: Any = __array__
+    giving.gives_ours = True  # so that tnp need not let NumPy ask first
+    return giving
 
 
 def install(roots: Sequence[str], device: str | None = None, compiles: bool = False) -> None:

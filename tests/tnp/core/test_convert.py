@@ -550,6 +550,17 @@ def test_array_method_that_returns_an_array(xp: Any) -> Any:
 
 
 @agrees
+def test_the_array_method_is_told_the_dtype(xp: Any) -> Any:
+    class Scaled:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            dtype = np.dtype("f4" if dtype is None else dtype)
+            return xp.arange(3, dtype=dtype) * xp.asarray(0.1, dtype)
+
+    x = Scaled()
+    return xp.asarray(x), xp.asarray(x, "f8"), xp.array(x, dtype=float), xp.zeros(3) + x, xp.asarray(x, "f8", copy=True)
+
+
+@agrees
 def test_astype_of_scalars(xp: Any) -> Any:
     return xp.astype(xp.int64(10), xp.float64), xp.astype(np.arange(3), np.int8)
 

@@ -150,6 +150,21 @@ def test_numpys_functions_read_objects_of_the_programs(tmp_path: Path) -> None:
     same(tmp_path, "main.py")
 
 
+def test_an_object_is_asked_once_for_its_array(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(
+        "import numpy as np\nclass V:\n"
+        "    def __array__(self, dtype=None, copy=None):\n        print('asked', dtype, copy)\n"
+        "        return np.arange(3, dtype=dtype)\n"
+        "class Old:\n    def __array__(self): return np.arange(3)\n"
+        "class Wrong:\n    def __array__(self, dtype=None, copy=None): return 5\n"
+        "v = V()\nprint(np.asarray(v), np.asarray(v, 'f4'), np.array(v, dtype=float), np.asanyarray(v))\n"
+        "print(np.asarray(Old()), np.asarray(v, copy=False))\n"
+        "for call in (lambda: np.asarray(Old(), float), lambda: np.asarray(Wrong())):\n"
+        "    try: call()\n    except Exception as error: print(type(error), error)\n"
+    )
+    same(tmp_path, "main.py")
+
+
 def test_a_syntax_error(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("x = 1\nif x\n")
     same(tmp_path, "main.py")
