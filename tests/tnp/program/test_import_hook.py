@@ -453,6 +453,17 @@ print(isinstance(pickle.loads(pickle.dumps(np.zeros(1))), pickle.loads(pickle.du
 """
 
 
+def test_a_class_knows_functions_by_themselves_or_by_their_names(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(
+        "import numpy as np\nclass Named:\n    def __array_function__(self, function, types, args, kwargs):\n"
+        "        known = function is np.pad or (function.__module__, function.__name__) == ('numpy', 'where')\n"
+        "        return sorted(kwargs) if known else NotImplemented\n"
+        "print(np.where([True], Named(), 1), np.pad(Named(), 1, constant_values=2))\n"
+        "try: np.dot(Named(), 1)\nexcept TypeError as error: print(error)\n"
+    )
+    same(tmp_path, "main.py")
+
+
 def test_classes_of_numbers_and_structures_know_the_programs_functions(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text(OF_EITHER)
     same(tmp_path, "main.py")
