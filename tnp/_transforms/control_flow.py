@@ -275,6 +275,7 @@ def while_loop(
     Outside of compiled functions this is Python's ``while``. A compiled function traces condition and body once,
     whatever the number of steps; gradients flow through both. The body's writes to its argument stay in the loop.
     A compiled loop without ``maximum_iterations`` has forward-mode derivatives: `jvp`, and `jacobian`.
+    In `vectorized_map` all elements take their steps together until none goes on; one that has ended keeps its value.
 
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html
 
