@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from backend_torch.autodiff.batching import SharedWriteError
+from backend_torch.autodiff.outside import Escaped
 from backend_torch.kernels.indexing import Plan
 from backend_torch.kernels.selection import where
 from backend_torch.native import heads
@@ -26,6 +28,7 @@ from backend_torch.tensors import host_views, memory, trace_state
 from backend_torch.tensors.dtypes import to_numpy, to_torch
 from backend_torch.tensors.host_views import Turn
 from backend_torch.tensors.memory import Layout
+from backend_torch.torch_private import functorch
 from backend_torch.torch_private.modes import no_dispatch
 from backend_torch.torch_private.tensor_internals import version_of
 from tnp._core.base import SCALARS, indirect, ndarray, readonly, strided, wrap_array
@@ -279,11 +282,18 @@ class Left:
         for source, version, seen in zip(self.sources, now, self._seen, strict=True):
             array = source.tensor()
             if version != seen and array is not None:
+                self._check_batch(array)
                 if source.place is None or source.when is None:
                     raise trace_state.left_view_error(self.name, "is read after the array was written to")
                 self.values.copy_(where(source.when, source.place.view(array), self.values))
         self._seen = now
         return self.values
+
+    def _check_batch(self, array: Tensor) -> None:
+        """Refuse a batch: a place in the memory of one slice says nothing of the memory of all."""
+        if functorch.has_batch(array):
+            why = f"{self.name} may share memory with an array that is written to, for some elements and not for others"
+            raise trace_state.noted(SharedWriteError(why))
 
     def put(self, tensor: Tensor, values: Tensor) -> None:
         """Write the values to the sources, too.
@@ -296,6 +306,7 @@ class Left:
         for source in self.sources:
             array = source.tensor()
             if array is not None:
+                self._check_batch(array)
                 if source.place is None or source.when is None:
                     raise trace_state.left_view_error(self.name, "is written to")
                 view = source.place.view(array)
@@ -349,7 +360,7 @@ def follow_writes() -> list[Left]:
     """
     lost = []
     for place in list(_left):
-        if place.scope in trace_state.state.scopes:
+        if place.scope in trace_state.state.scopes and type(place.values) is not Escaped:  # of a batch that is over
             try:
                 place.get(place.values)
             except NotImplementedError:

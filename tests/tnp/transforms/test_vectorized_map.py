@@ -875,3 +875,56 @@ def test_a_loop_that_ends_earlier_for_some_does_not_write_around_it() -> None:
     with pytest.warns(RuntimeWarning, match="more steps for some elements than for others writes to an array"):
         result = np.vectorized_map(run, x)
     assert_same(numpy.stack([np.asnumpy(run(each)) for each in x]), result)
+
+
+def _chosen_and_written(flag: Any, a: Any, b: Any) -> Any:
+    b.T[0] = 6
+    for _ in range(3):
+        a = b[::-1, ::-1]
+        b = b * 2
+        if flag > 0:
+            a = b
+            b[1] = 3
+    c = a.swapaxes(0, 1)
+    d = np.asarray(c)
+    b.T[0] = 6
+    if flag > 0:
+        b[1] = 9
+    else:
+        b[0, 1] = 6
+        d = c.swapaxes(0, 1)
+    return d, b
+
+
+def _written_in_one_branch(flag: Any, a: Any, b: Any) -> Any:
+    a[:, ::-1][0, 0] = 6
+    b[:, ::-1][0, 0] = 7
+    a *= 2
+    b[0, 1] = 9
+    c = b[::-1]
+    for _ in range(3):
+        a = a.swapaxes(0, 1)
+        if flag > 1:
+            c[0, 1] = 5
+        else:
+            b = b.T[::-1]
+            a = a[:, ::-1]
+            a[0, 1] = 6
+        np.add(c, 4, out=c)
+    return c, a
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # which of them run for each element does not matter
+@pytest.mark.parametrize("program", [_chosen_and_written, _written_in_one_branch])
+def test_what_a_branch_in_a_batch_chose_sees_writes(program: Callable[[Any, Any, Any], Any]) -> None:
+    x, flags = numpy.random.default_rng(0).random((3, 3, 3)), numpy.array([1.0, -1.0, 1.0])
+
+    def run(each: Any) -> Any:
+        x, flag = each
+        x = x * 1.0
+        return program(flag, x, x[::-1] * 2)
+
+    batch = np.compile(lambda x, flags: np.vectorized_map(run, (x, flags)), backend="eager")
+    loop = [run((np.asarray(one), np.asarray(flag))) for one, flag in zip(x, flags, strict=True)]
+    for results, wanted in zip(batch(np.asarray(x), np.asarray(flags)), zip(*loop, strict=True), strict=True):
+        assert_same(numpy.stack([np.asnumpy(each) for each in wanted]), results)
