@@ -215,7 +215,7 @@ class _Attempt:
         self.born += [weakref.ref(each) for each in results if isinstance(each, Tensor) and _is_batched(each, level)]
 
     def is_for_all(self, target: Tensor) -> bool:
-        """Whether a write to a batched tensor counts for all slices, or the step that counts for some made it."""
+        """Whether a write to a batched tensor is right for all slices: in a step for some, if the step made it."""
         if self.for_some is None:
             return True
         before, since = [

@@ -260,10 +260,13 @@ def counted(step: GraphModule, carry: Sequence[Tensor], around: Sequence[Tensor]
     Raises
     ------
     NotImplementedError
-        A step loops until a value says so, or draws random numbers in a batch.
+        A step has no derivative here, or draws random numbers in a batch.
     """
     if _has_no_derivative(step):
-        raise NotImplementedError("a gradient of a loop whose steps loop is taken step by step")
+        raise NotImplementedError(
+            "its derivative is taken step by step where a step records a GradientTape, calls for effects, has a "
+            "derivative of its own, or loops until a value says so"
+        )
     step, drawn = _drawn_before(step, len(carry), length)
     _check_draws(step)
     return _looped(length, step, (carry, drawn, around), _is_followed())[0]
