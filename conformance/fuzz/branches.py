@@ -1,7 +1,8 @@
 """Programs of branches, loops, views and writes, compiled as they are written, against the same programs by NumPy.
 
 Layer: owns how such a program and its arguments are drawn. Its arrays share memory in all ways that views can, so what
-is compared is as much which memory is written as the values.
+is compared is as much which memory is written as the values. Some programs run for each element of a batch, whose
+flags take different branches.
 """
 
 from __future__ import annotations
@@ -85,6 +86,8 @@ class Program:
         Whether it has to be one graph. Only then may it be refused.
     backend : str or None
         Of ``tnp.compile``.
+    is_batched : bool
+        Whether it runs for each element of a batch, in which every element has a flag of its own.
     """
 
     source: str
@@ -92,15 +95,19 @@ class Program:
     is_numpys: bool
     fullgraph: bool
     backend: str | None
+    is_batched: bool = False
 
     def __str__(self) -> str:
         kind = "NumPy's" if self.is_numpys else "tnp's"
-        return f"{self.source}# {kind} arrays, {self.function}, fullgraph={self.fullgraph}, {self.backend}"
+        batch = ", in a batch" if self.is_batched else ""
+        return f"{self.source}# {kind} arrays, {self.function}, fullgraph={self.fullgraph}, {self.backend}{batch}"
 
     def disagreement(self) -> Disagreement | None:
         """Return how a call of the compiled function disagrees, else None."""
         with tempfile.TemporaryDirectory() as folder:
             program = _imported(self.source, Path(folder) / "drawn.py")
+            if self.is_batched:
+                return self._batch(program)
             run = tnp.compile(program, backend=self.backend, fullgraph=self.fullgraph)
             for flag in FLAGS:
                 found = self._call(program, run, flag)
@@ -114,20 +121,50 @@ class Program:
         pairs = [(expected, actual), *zip(*map(ARGUMENTS[self.function], (expected, actual)), strict=True)]
         theirs, ours = zip(*pairs[1:], strict=True)
         wanted = program(np, flag, *theirs)
+        results = self._results(lambda: run(tnp, tnp.asarray(flag), *ours))
+        if isinstance(results, Disagreement):
+            return results
+        for when in ("values", "later writes"):
+            found = _differ(when, [*zip(wanted, results, strict=True), *pairs])
+            if found is not None:
+                return found
+            for number, (one, other) in enumerate(zip(wanted, results, strict=True)):
+                one[0] = other[0] = 100 + number
+        return None
+
+    def _batch(self, program: Any) -> Disagreement | None:
+        """Return how a batch disagrees with the program run for each element, if it does."""
+        elements = np.arange(9.0 * len(FLAGS)).reshape(len(FLAGS), 3, 3)
+        batch, flags = (each if self.is_numpys else tnp.asarray(each) for each in (elements.copy(), np.array(FLAGS)))
+
+        def of_element(element: tuple[Any, Any]) -> Any:
+            return program(tnp, element[0], *ARGUMENTS[self.function](element[1]))
+
+        wanted = [program(np, flag, *ARGUMENTS[self.function](x)) for flag, x in zip(FLAGS, elements, strict=True)]
+        run = tnp.compile(
+            lambda *both: tnp.vectorized_map(of_element, both), backend=self.backend, fullgraph=self.fullgraph
+        )
+        results = self._results(lambda: run(flags, batch))
+        if isinstance(results, Disagreement):
+            return results if results.kind else None
+        stacked = map(np.stack, zip(*wanted, strict=True))
+        return _differ("values", [*zip(stacked, results, strict=True), (elements, batch)])
+
+    def _results(self, call: Callable[[], Any]) -> Any:
+        """Return a call's results, or the disagreement if it raises: of no kind where it may."""
         try:
-            results = run(tnp, tnp.asarray(flag), *ours)
+            return call()
         except (NotImplementedError, tnp.TracedValueError) as error:
             says_where = self.fullgraph and ".py:" in str(error)
             return Disagreement("" if says_where else "error", "", f"{type(error).__name__}: {error}")
         except Exception as error:
             return Disagreement("error", "", f"{type(error).__name__}: {error}")
-        for when in ("values", "later writes"):
-            for one, other in (*zip(wanted, results, strict=True), *pairs):
-                if not np.array_equal(one, np.asarray(other)):
-                    return Disagreement(when, str(one), str(other))
-            for number, (one, other) in enumerate(zip(wanted, results, strict=True)):
-                one[0] = other[0] = 100 + number
-        return None
+
+
+def _differ(when: str, pairs: list[tuple[Any, Any]]) -> Disagreement | None:
+    """Return the first pair of arrays that differ, if there is one."""
+    unlike = ((one, other) for one, other in pairs if not np.array_equal(one, np.asarray(other)))
+    return next((Disagreement(when, str(one), str(other)) for one, other in unlike), None)
 
 
 def _imported(source: str, file: Path) -> Any:
@@ -148,4 +185,8 @@ def drawn(seed: str, machine_code: int = 0, index: int = 0) -> Program:
     results = rng.sample(names, rng.randint(1, len(names)))
     source = "\n".join(["def program(np, flag, a, b):", *_indented([*lines, f"return {', '.join(results)},"]), ""])
     backend = None if machine_code and index % machine_code == 0 else "eager"
-    return Program(source, rng.choice(list(ARGUMENTS)), rng.random() < 0.3, rng.random() < 0.4, backend)
+    how, is_numpys, fullgraph, is_batched = (
+        *(rng.choice(list(ARGUMENTS)), rng.random() < 0.3),
+        *(rng.random() < 0.4, rng.random() < 0.3),
+    )
+    return Program(source, how, is_numpys, fullgraph, backend, is_batched)

@@ -315,11 +315,12 @@ def test_programs_of_branches_are_drawn_and_compared(monkeypatch: pytest.MonkeyP
 
     chosen = "if flag > 0: a = a[::-1]\n    a[0] = 5\n    return b,"
     assert compared(chosen) is None and compared(chosen, fullgraph=True, function="reversed") is None
+    assert compared(chosen, is_batched=True) is None
     real = tnp.compile
     monkeypatch.setattr(tnp, "compile", lambda f, **settings: real(lambda *x: f(*x, 1), **settings))
     assert compared("return a,").kind == "error"
     monkeypatch.setattr(tnp, "compile", lambda f, **settings: real(lambda *x: [y + 1 for y in f(*x)], **settings))
-    assert compared("return a[0],").kind == "values"
+    assert compared("return a[0],").kind == compared("return a[0],", is_batched=True).kind == "values"
     monkeypatch.setattr(tnp, "compile", lambda f, **settings: real(lambda *x: [y.copy() for y in f(*x)], **settings))
     assert compared("return a[1:],").kind == "later writes"
 
