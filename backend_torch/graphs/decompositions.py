@@ -3,7 +3,8 @@
 Layer: owns which those are. A floor division is the floor of the rounded quotient, and a remainder what that leaves
 (https://github.com/pytorch/pytorch/issues/93774); float16's next number is float32's; ``logaddexp`` has no lowering;
 reductions of bytes read lanes that were never filled (https://github.com/pytorch/pytorch/issues/191499). Questions for
-NaN, and logic of numbers, are computed element by element.
+NaN, and logic of numbers, are computed element by element. Derivatives make zeros without memory, which the code would
+read and write: they get memory.
 """
 
 from __future__ import annotations
@@ -136,6 +137,7 @@ TABLE: dict[Any, Callable[..., Any]] = {
     torch.ops.tnp.normal.default: normal.of_key,
     linalg.DET: torch.linalg.det,
     **graph_operations.STEPS,
+    aten._efficientzerotensor.default: torch.zeros,
     aten.logaddexp.default: logaddexp,
     aten.isinf.default: isinf,
     aten.isnan.default: isnan,

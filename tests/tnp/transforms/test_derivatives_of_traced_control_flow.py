@@ -171,6 +171,26 @@ def test_machine_code(function: Function) -> None:
     check(function, np.grad, "inductor")
 
 
+def test_zeros_without_memory_in_machine_code() -> None:
+    """torch's second derivatives make zeros that have no memory, and the code of a loop reads and writes its inputs."""
+
+    def step(c: Any, i: Any) -> Any:
+        y = c * 1.0
+        y[y > 0] *= 2
+        return np.sin(y) * 0.5 + i * 0.01, None
+
+    def second(x: Any) -> Any:
+        def along(x: Any) -> Any:
+            return np.jvp(lambda x: np.scan(step, x * 1.0, np.arange(18.0))[0], (x,), (np.ones(3),))[1]
+
+        return np.linearize(along, x)[1](np.ones(3))
+
+    x = np.asarray([0.1, -0.2, 0.3])
+    compiled = np.compile(second)
+    np.testing.assert_allclose(compiled(x), second(x))
+    np.testing.assert_allclose(compiled(x), second(x))
+
+
 @pytest.mark.parametrize("transform", ["grad", "vjp", "jacobian", "tape"])
 @pytest.mark.parametrize("function", [loop, counted_loop, plain_loop, plain_counted_loop])
 def test_reverse_mode_of_loops_says_what_it_needs(function: Function, transform: str) -> None:
