@@ -334,6 +334,11 @@ def slice_of(tensor: Tensor, wrapped: Tensor) -> Tensor:
     return traces.slice_of(_current.watch.mode, tensor, wrapped)
 
 
+def of_size(tensor: Tensor, size: Sequence[Any]) -> Tensor:
+    """Return a tensor to trace with, in C order with memory of its own, like another one but for the size."""
+    return traces.new(_current.watch.mode, tensor, size)
+
+
 def from_outside(tensor: Tensor) -> Tensor:
     """Return the tensor from outside that a tensor of the trace stands for; any other unchanged."""
     captured = _current.watch.captures.get(id(tensor))

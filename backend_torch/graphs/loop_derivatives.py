@@ -24,6 +24,7 @@ from backend_torch.autodiff import autodiff, old_values, transform_levels
 from backend_torch.graphs import compiling, control_operators, graph_copies, host_calls, loop_draws, loops
 from backend_torch.tensors import aliasing, trace_state
 from backend_torch.tensors.memory import unwrapped
+from backend_torch.tensors.shape import inverse, memory_axes
 from backend_torch.torch_private import functorch, traces, trees
 from backend_torch.torch_private.tensor_internals import storage_of
 
@@ -232,7 +233,7 @@ def scanned(step: control_operators.Step, carry: Sequence[Tensor], xs: Sequence[
             f"can't hold a function with a custom_gradient or custom_jvp, as {module.meta['rules'][0]} calls. "
             "Let torch differentiate the function in loops, or take fewer steps"
         )
-    if _has_no_derivative(module):
+    if _has_no_derivative(module) or not _takes_c_order(module):
         return None
     module, drawn = _drawn_before(module, len(examples), length)
     if loop_draws.draws(module):
@@ -673,16 +674,66 @@ class HeldError(NotImplementedError):
     """A branch or a loop whose derivative is taken holds what has none there."""
 
 
-def check(module: GraphModule) -> None:
-    """Raise HeldError for what has no derivative in a branch or a loop."""
+def prepare(module: GraphModule) -> None:
+    """Let a graph take its inputs in C order; raise HeldError for what has no derivative in a branch or a loop."""
     where = f"{trace_state.user_line()}: a branch or a loop whose derivative is taken can't hold"
     if traces.has_recording(module):
         raise HeldError(f"{where} a GradientTape: use tnp.grad there instead of the tape")
+    if not _takes_c_order(module):
+        raise HeldError(f"{where} a view by its strides of a part of another array: copy this array before")
     if module.meta["rules"]:
         raise HeldError(
             f"{where} a function with a custom_gradient or custom_jvp, as {module.meta['rules'][0]} calls: call it "
             "outside, and choose by tnp.where"
         )
+
+
+def _takes_c_order(module: GraphModule) -> bool:
+    """Whether a graph takes its inputs in C order, as derivatives and batches give them; let it do so if it can.
+
+    A view may be given by its place in memory. What is computed of an input has the order of its axes, so the input
+    gets that of the trace. A place in the memory of the input itself, which has gaps, is no longer known.
+    """
+    graph = module.graph
+    found = graph.find_nodes(op="call_function", target=torch.ops.aten.as_strided.default)
+    places = {storage_of(unwrapped(node.args[0].meta["val"])) for node in found}
+    for node in graph.find_nodes(op="placeholder") if found else []:
+        value = node.meta["val"]
+        if storage_of(unwrapped(value)) in places and (value.storage_offset() or not _is_dense(value)):
+            return False
+        axes = memory_axes(value)
+        if axes != tuple(range(value.dim())):
+            _turn(node, axes)
+    if found:
+        module.recompile()
+    return True
+
+
+def _turn(node: Node, axes: Sequence[int]) -> None:
+    """Let an input of a graph be in C order, and what the graph computes of it in the order of these axes."""
+    graph, users, value = node.graph, list(node.users), node.meta["val"]
+    node.meta["val"] = compiling.of_size(unwrapped(value), value.size())
+    with graph.inserting_before(node.next):
+        moved = graph.call_function(torch.ops.aten.permute.default, (node, list(axes)))
+        copied = graph.call_function(
+            torch.ops.aten.clone.default, (moved,), {"memory_format": torch.contiguous_format}
+        )
+        again = graph.call_function(torch.ops.aten.permute.default, (copied, list(inverse(axes))))
+    moved.meta["val"] = traces.without_modes(lambda tensor: tensor.permute(list(axes)), node.meta["val"])
+    copied.meta["val"] = compiling.of_size(node.meta["val"], moved.meta["val"].size())
+    again.meta["val"] = value
+    for user in users:
+        user.replace_input_with(node, again)
+
+
+def _is_dense(tensor: Tensor) -> bool:
+    """Whether a tensor's elements lie in memory without gaps, in any order of the axes."""
+    step = 1
+    for axis in reversed(memory_axes(tensor)):
+        if tensor.shape[axis] != 1 and tensor.stride(axis) != step:
+            return False
+        step *= tensor.shape[axis]
+    return True
 
 
 def _check_draws(module: GraphModule) -> None:
@@ -725,7 +776,7 @@ def captured(
         module, outer = compiling.subgraph(
             lambda values: [mode.inside(each) for each in function(values)], given, writes=written
         )
-    check(module)
+    prepare(module)
     if writes is not None:
         writes += mode.outside(written or ())
     return module, mode.outside(outer)
@@ -733,8 +784,8 @@ def captured(
 
 def branch_of(predicate: Tensor, first: GraphModule, second: GraphModule, around: Sequence[Tensor]) -> Tensors:
     """A branch of which derivatives or a batch are taken."""
-    check(first)
-    check(second)
+    prepare(first)
+    prepare(second)
     # In a batch nothing is drawn before: each slice may have its own numbers.
     modules, drawings = ([first, second], []) if is_batched() else loop_draws.branches_apart([first, second])
     for module in modules:
@@ -746,7 +797,7 @@ def branch_of(predicate: Tensor, first: GraphModule, second: GraphModule, around
 
 def loop_of(test: GraphModule, step: GraphModule, carry: Sequence[Tensor], around: Sequence[Tensor]) -> Tensors:
     """A loop of which derivatives are taken."""
-    check(step)
+    prepare(step)
     for module in (test, step):
         _check_draws(module)
     return list(_While.apply(_Graphs([test, step], len(carry)), *carry, *_own(around)))

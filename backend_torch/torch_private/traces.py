@@ -170,15 +170,9 @@ def empty(mode: FakeTensorMode, size: Sequence[Any], stride: Sequence[Any], tens
 
 
 def slice_of(mode: FakeTensorMode, tensor: Tensor, wrapped: Tensor) -> Tensor:
-    """Return a fake tensor like ``wrapped``, in the memory of the fake tensor inside it if a batch's slice fits there.
-
-    Only what is no batch keeps its place and strides in the memory.
-    """
-    if not functorch.has_batch(wrapped):
-        size, stride, offset = tensor.size(), tensor.stride(), tensor.storage_offset()
-    else:
-        size, stride, offset = wrapped.size(), new(mode, tensor, wrapped.size()).stride(), 0
+    """Return a fake tensor like ``wrapped``, in the memory of the fake tensor inside it, where the first slice is."""
     with functorch.down_to(None), _disable_current_modes(), torch._C.DisableTorchFunction(), mode, torch.no_grad():
+        size, stride, offset = wrapped.size(), wrapped.stride(), tensor.storage_offset()
         length = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True)) + 1 if 0 not in size else 0
         if length * tensor.itemsize > tensor.untyped_storage().nbytes():
             return torch.empty_strided(size, stride, dtype=tensor.dtype, device=tensor.device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -328,3 +329,52 @@ def test_what_a_branch_can_not_hold_is_named() -> None:
     differentiated = np.grad(lambda x: np.cond(x[0] > 0.2, taped, lambda x: x, x).sum())
     with pytest.raises(NotImplementedError, match=r"control_flow.py:\d+: .* a GradientTape: use tnp.grad"):
         np.compile(differentiated, backend="eager", fullgraph=True)(np.asarray([0.5, 0.25]))
+
+
+VIEWS: dict[str, Function] = {
+    "transposed": lambda x: x.T,
+    "with gaps": lambda x: x[::2, ::3],
+    "transposed with gaps": lambda x: x[1:5, 2:6].T,
+}
+
+
+def _turned(flag: Any, x: Any) -> Any:
+    a = x[::-1]
+    return np.cond(flag > 0, lambda: a * 1, lambda: a.T[:2, :2].sum() * a)
+
+
+def _with_strides(flag: Any, x: Any) -> Any:
+    view = np.lib.stride_tricks.as_strided
+    return np.cond(
+        flag > 0,
+        lambda: view(x, (2, 2), x.strides) * 1,
+        lambda: view(x, (2, 2), x.strides[::-1]) * 2,
+    )
+
+
+@pytest.mark.filterwarnings("ignore:vectorized_map calls", "ignore:tnp.compile. .* is cut")
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("function", [_turned, _with_strides])
+def test_places_in_memory_in_a_branch(function: Callable[[Any, Any], Any], view: str) -> None:
+    """A view by its place in memory, in a branch whose inputs get another order of their axes."""
+    flags, batch = np.asarray([0.5, -2.0]), np.arange(72.0).reshape(2, 6, 6)
+
+    def total(flag: Any, x: Any) -> Any:
+        return (function(flag, VIEWS[view](x)) ** 2).sum()
+
+    def gradients(flags: Any, batch: Any) -> Any:
+        return np.stack([np.grad(total, argnums=1)(flag, x) for flag, x in zip(flags, batch, strict=True)])
+
+    def forward(flags: Any, batch: Any) -> Any:
+        pairs = zip(flags, batch, strict=True)
+        return np.stack([np.jvp(functools.partial(total, flag), (x,), (x * 0 + 1,))[1] for flag, x in pairs])
+
+    def each(flags: Any, batch: Any) -> Any:
+        return np.vectorized_map(lambda element: total(*element), (flags, batch))
+
+    def gradient_of_each(flags: Any, batch: Any) -> Any:
+        return np.vectorized_map(lambda element: np.grad(lambda x: total(element[0], x))(element[1]), (flags, batch))
+
+    for transform in (gradients, forward, each, gradient_of_each):
+        expected = transform(flags, batch)
+        np.testing.assert_allclose(np.compile(transform, backend="eager")(flags, batch), expected)
