@@ -37,6 +37,13 @@ Tensor = Any
 _MANY = 64  # items from which on a container's are compared by identity, and not looked into
 _GLOBALS = {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "LOAD_SUPER_ATTR", "IMPORT_FROM"}
+_ASSIGNED = {"STORE_ATTR", "DELETE_ATTR", "STORE_GLOBAL", "DELETE_GLOBAL"}
+_ITEMS = {"STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE"}
+_CHANGERS = {
+    *("add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "popleft", "remove", "reverse"),
+    *("setdefault", "sort", "update", "at", "copyto", "fill", "fill_diagonal", "partition", "place", "put", "putmask"),
+}
+_MAKERS = {"__init__", "__new__", "__post_init__"}  # what they assign to is new
 _OPAQUE = {"tnp", "backend_torch", "numpy", "builtins"}  # packages whose objects are not looked into
 _CONSTANT = _OPAQUE | {"math", "cmath", "torch"}  # modules whose numbers nobody sets
 _ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
@@ -72,6 +79,8 @@ class _Search:
         self.asked: set[str] = set(texts)  # the names that hasattr and getattr may be given
         self.members: dict[int, Any] = {}
         self.asks_types = False  # whether code names ``type``
+        self.assigns = False  # whether code assigns to attributes, globals or variables around it
+        self.changes_items = False  # or to items, or calls what changes a container
         self.seen: dict[int, Any] = {}
         self._visit(function)
         for root in roots:
@@ -157,12 +166,13 @@ class _Search:
             return
         self.instances[id(function)] = function
         self._add(Place("attribute", function, "__code__"))
-        for name in self._read(function.__code__, function.__globals__.get("__package__")):
+        code = function.__code__
+        for name in self._read(code, function.__globals__.get("__package__"), code.co_freevars):
             if name in function.__globals__:
                 self._add(Place("item", function.__globals__, name))
 
-    def _read(self, code: types.CodeType, package: str | None) -> set[str]:
-        """Return the globals that code names, and note the attributes."""
+    def _read(self, code: types.CodeType, package: str | None, free: tuple[str, ...]) -> set[str]:
+        """Return the globals that code names, and note the attributes; ``free`` are variables of functions around."""
         found, words = set(self.texts), set()
         before: list[Any] = [None, None]
         for instruction in dis.get_instructions(code):
@@ -172,12 +182,13 @@ class _Search:
                 self.names.add(instruction.argval)
             elif instruction.opname == "IMPORT_NAME":
                 self._import(instruction.argval, before[0], package)
+            self._note_assignment(instruction, code, free)
             before = [before[1], instruction.argval]
         for constant in code.co_consts:
             if isinstance(constant, str):
                 words.update([part for part in constant.split(".") if part.isidentifier()])
             elif isinstance(constant, types.CodeType):
-                found |= self._read(constant, package)
+                found |= self._read(constant, package, free)
         self.names |= words
         if not found.isdisjoint(("getattr", "hasattr")):
             self.asked |= words
@@ -189,6 +200,16 @@ class _Search:
         if not _ENVIRONMENT.isdisjoint(found | self.names):
             self._visit(os.environ)
         return found
+
+    def _note_assignment(self, instruction: dis.Instruction, code: types.CodeType, free: tuple[str, ...]) -> None:
+        name, what = instruction.opname, instruction.argval
+        if code.co_name in _MAKERS:
+            return
+        self.assigns |= name in _ASSIGNED or (name in ("STORE_DEREF", "DELETE_DEREF") and what in free)
+        is_in_place = name == "BINARY_OP" and instruction.argrepr.endswith("=")
+        has_out = type(what) is tuple and "out" in what
+        calls = name in _ATTRIBUTES and what in _CHANGERS
+        self.changes_items |= is_in_place or has_out or calls or name in _ITEMS
 
     def _import(self, name: str, level: Any, package: str | None) -> None:
         """Visit the modules that an import statement in a function names, which are imported already."""
@@ -391,6 +412,8 @@ class OuterState:
         Their values.
     asks_types : bool
         Whether its code asks for the type of something.
+    may_assign : bool
+        Whether its code may change what is outside, though it has not.
     names : set of str
         The names of the attributes that its code reads.
     pinned : dict
@@ -413,6 +436,8 @@ class OuterState:
         self.pinned: dict[int, Any] = {}
         self.outside = found.seen
         self.note()
+        others = [value for value, _ in self._others.values() if not isinstance(value, ndarray)]
+        self.may_assign = found.assigns or (found.changes_items and bool(self._contents or others))
 
     @staticmethod
     def _roots(arguments: Any) -> list[Any]:

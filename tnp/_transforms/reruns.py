@@ -17,7 +17,7 @@ state_before: Any = None
 """Keeps the state that a function can reach, given the function and its arguments."""
 
 _MANY = 10_000
-_still: set[Any] = set()  # code that was seen to assign nothing outside
+_still: set[Any] = set()  # code that assigns nothing outside
 
 
 class Runs:
@@ -61,10 +61,11 @@ class Runs:
         """Note that the transform is over: what the last run assigned stays."""
         self._is_over = True
         if self._before is not None and not self._before.has_changed():
+            if not self._before.may_assign:
+                if len(_still) >= _MANY:
+                    _still.clear()
+                _still.add(self._code)
             self._before = None
-            if len(_still) >= _MANY:
-                _still.clear()
-            _still.add(self._code)
 
 
 def _add_code(function: Any, found: list[Any]) -> None:

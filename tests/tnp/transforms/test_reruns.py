@@ -63,7 +63,18 @@ def of_global(x: Any, s: State) -> Any:
     return x * _counts
 
 
-KEPT = [attribute, number, of_list, entry, new_entry, of_set, of_numpy, of_global]
+def of_a_name(x: Any, s: State) -> Any:
+    numbers = s.numbers
+    numbers += 1
+    return x * numbers
+
+
+def by_out(x: Any, s: State) -> Any:
+    numpy.add(s.numbers, 1, out=s.numbers)
+    return x * s.numbers
+
+
+KEPT = [attribute, number, of_list, entry, new_entry, of_set, of_numpy, of_a_name, by_out, of_global]
 
 
 def overwrites(kept: Callable[[Any, State], Any], x: Any, s: State, xp: Any) -> Any:
@@ -120,6 +131,25 @@ def test_a_derivative_that_runs_again_assigns_once(apply: Any, kept: Any, functi
     numpy.testing.assert_allclose(np.asnumpy(found), slopes(function, kept), rtol=1e-6)
     fresh()
     function(kept, numpy.array(AT), after, numpy)
+    numpy.testing.assert_equal(now, shown(after))
+
+
+@pytest.mark.parametrize("kept", KEPT)
+def test_so_does_one_that_assigned_nothing_at_first(kept: Any) -> None:
+    s, after = state(), state(numpy)
+    s.keeps = after.keeps = False
+
+    def f(x: Any, s: State, xp: Any) -> Any:
+        return overwrites(kept if s.keeps else lambda x, s: x, x, s, xp)
+
+    gradient = np.grad(lambda x: f(x, s, np))
+    gradient(np.asarray(AT))
+    s.keeps = after.keeps = True
+    fresh()
+    found, now = gradient(np.asarray(AT)), shown(s)
+    numpy.testing.assert_allclose(np.asnumpy(found), slopes(overwrites, kept), rtol=1e-6)
+    fresh()
+    f(numpy.array(AT), after, numpy)
     numpy.testing.assert_equal(now, shown(after))
 
 
