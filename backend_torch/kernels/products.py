@@ -221,6 +221,9 @@ def einsum(inputs: Sequence[str], output: str, tensors: Sequence[Tensor]) -> Ten
     if dtype in SIGNED:
         signed = SIGNED[dtype]
         return einsum(inputs, output, [tensor.view(signed) for tensor in tensors]).view(dtype)
+    if len(tensors) > 1 and set(output) == set().union(*inputs) and all(len(set(term)) == len(term) for term in inputs):
+        aligned = [_aligned(term, output, tensor) for term, tensor in zip(inputs, tensors, strict=True)]
+        return functools.reduce(torch.mul, aligned)  # torch.einsum takes a product of matrices for it
     if dtype is torch.bool and len(tensors) > 1:
         return einsum(inputs, output, [tensor.float() for tensor in tensors]) > 0
     if len(tensors) == 1 or dtype.is_floating_point or dtype.is_complex:
@@ -236,6 +239,14 @@ def einsum(inputs: Sequence[str], output: str, tensors: Sequence[Tensor]) -> Ten
         result = _integer_pair(subscripts, inputs[i], kept, result, tensors[i])
         subscripts = kept
     return result
+
+
+def _aligned(term: str, output: str, tensor: Tensor) -> Tensor:
+    """Return a view with the axes of the output, of length one where an operand has none."""
+    tensor = tensor.permute([term.index(s) for s in output if s in term])
+    for axis, s in enumerate(output):
+        tensor = tensor if s in term else tensor.unsqueeze(axis)
+    return tensor
 
 
 def _without_ones(inputs: Sequence[str], output: str, tensors: Sequence[Tensor]) -> Tensor:

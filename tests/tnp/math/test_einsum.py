@@ -292,3 +292,10 @@ def test_refused_casts_name_the_operand(casting: str, given: str, out: str | Non
         ),
         may_raise=TypeError,
     )
+
+
+@pytest.mark.parametrize("subscripts", ["i,i->i", "i,j->ij", "i,i,j->ji"])
+def test_what_sums_nothing_is_a_product_element_by_element(subscripts: str) -> None:
+    operands = [tnp.ones(3)] * (subscripts.count(",") + 1)
+    graph = str(tnp.compile(lambda *x: tnp.einsum(subscripts, *x), backend="eager").graph(*operands))
+    assert "mul(" in graph and "bmm(" not in graph
