@@ -65,8 +65,20 @@ def _rows(target: Tensor, sources: Sequence[Source], weights: Tensor, again: boo
             is_grads_batched=is_batch,
         )
 
+    def in_vmap(weights: Tensor) -> tuple[Tensor | None, ...]:
+        used: list[bool] = []
+
+        def each(row: Tensor) -> tuple[Tensor, ...]:
+            found = gradients(row, False)
+            used[:] = [gradient is not None for gradient in found]
+            return tuple([gradient for gradient in found if gradient is not None])
+
+        found = iter(torch.vmap(each, randomness="same")(weights))
+        return tuple([next(found) if is_used else None for is_used in used])
+
     try:
-        return gradients(weights, True)
+        # The batches of torch.autograd.grad know nothing of the levels of other transforms.
+        return in_vmap(weights) if is_transforming() else gradients(weights, True)
     except RuntimeError as error:
         if not messages.says(error, messages.NO_MEMORY):
             raise

@@ -625,3 +625,49 @@ def test_numbers_and_arrays_of_other_dtypes_beside_recorded_ones() -> None:
         gradient = tape.gradient(y, x)
         assert gradient.dtype == x.dtype
         numpy.testing.assert_allclose(np.asnumpy(gradient), expected, rtol=1e-5)
+
+
+def _by_jacobian(x: Any) -> Any:
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = np.sin(x) * x.sum()
+    return tape.jacobian(y, x) @ x
+
+
+def _by_batch_jacobian(x: Any) -> Any:
+    x = np.stack([x, x * 2])
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = np.sin(x) * x
+    return tape.batch_jacobian(y, x).sum(0) @ x[0]
+
+
+def _of_what_is_not_used(x: Any) -> Any:
+    other = x * 2
+    with np.GradientTape() as tape:
+        tape.watch([x, other])
+        y = x**2
+    found, nothing = tape.jacobian(y, [x, other])
+    assert nothing is None
+    return found @ x
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("function", [_by_jacobian, _by_batch_jacobian, _of_what_is_not_used])
+def test_jacobians_inside_other_transforms(function: Any, compiled: bool) -> None:
+    """The passes of a tape's Jacobian run in one batch, at the levels of the transforms around."""
+    xs = np.asarray([[0.5, -0.3, 1.2], [1.0, 2.0, -1.0]])
+
+    def transformed(transform: Any) -> Any:
+        return np.asnumpy(np.compile(transform, backend="eager")(xs) if compiled else transform(xs))
+
+    gradients = transformed(lambda xs: np.vectorized_map(np.grad(lambda x: (function(x) ** 2).sum()), xs))
+    along = transformed(lambda xs: np.vectorized_map(lambda x: np.jvp(lambda x: function(x) ** 2, (x,), (x,))[1], xs))
+    whole = transformed(lambda xs: np.grad(lambda xs: (np.vectorized_map(function, xs) ** 2).sum())(xs))
+    for x, gradient, tangent in zip(np.asnumpy(xs), gradients, along, strict=True):
+        steps = 1e-6 * numpy.eye(3)
+        squares = [[np.asnumpy(function(np.asarray(x + sign * step))) ** 2 for step in steps] for sign in (1, -1)]
+        slopes = (numpy.array(squares[0]) - numpy.array(squares[1])) / 2e-6  # of each result along each element
+        numpy.testing.assert_allclose(gradient, slopes.sum(1), rtol=1e-6)
+        numpy.testing.assert_allclose(tangent, x @ slopes, rtol=1e-6, atol=1e-7)
+    numpy.testing.assert_allclose(whole, gradients)
