@@ -17,7 +17,7 @@ from torch.autograd.graph import GradientEdge
 from torch.utils.checkpoint import checkpoint as _torch_checkpoint
 
 from backend_torch.autodiff import outside, transform_levels
-from backend_torch.autodiff.old_values import old_values_kept, privately, unhooked, was_overwritten
+from backend_torch.autodiff.old_values import hooks_known, old_values_kept, privately, unhooked, was_overwritten
 from backend_torch.autodiff.replayed_draws import Draws
 from backend_torch.native import heads
 from backend_torch.tensors import trace_state
@@ -632,7 +632,8 @@ def linearize(
         return values, lambda *tangents: _pulled(gradients, weights, tangents)
     results, pullback = vjp(function, tensors, count, keeps)
     outputs = tuple([torch.zeros_like(result) for result in results[: count()]])
-    found: Any = torch.func.vjp(pullback, outputs)
+    with unhooked():
+        found: Any = torch.func.vjp(pullback, outputs)
     push = found[1]
 
     def derivative(*tangents: Tensor) -> tuple[Tensor, ...]:
@@ -649,23 +650,31 @@ def linearize(
 def checkpoint(function: Callable[[], Any]) -> Any:
     """Return ``function()``; its values are recomputed when gradients need them.
 
-    The values are kept in a transform of torch.func and in a trace, which have no recomputation.
+    The values are kept in a transform of torch.func and in a trace, which have no recomputation, and where the function
+    writes to memory from outside: to do so again would be wrong.
     """
     if is_transforming() or trace_state.is_tracing() or not torch.is_grad_enabled():
         return function()
     _state.checkpoints += 1
     drawn, is_first = Draws(), True
+    watched: Any = contextlib.nullcontext() if torch.compiler.is_compiling() else outside.Unwritten()
 
     def run() -> Any:
         nonlocal is_first
-        if not is_first:
-            with drawn.again():
+        if not is_first:  # gradients may be taken in a transform, or in a batch of them
+            with functorch.down_to(None), hooks_known(), drawn.again():
                 return function()
         is_first = False
-        with drawn:
+        with hooks_known(), drawn, watched:
             return function()
 
-    return _torch_checkpoint(run, use_reentrant=False, preserve_rng_state=False)
+    try:
+        return _torch_checkpoint(run, use_reentrant=False, preserve_rng_state=False)
+    except outside.WroteOutsideError:
+        trace_state.warn("checkpoint keeps all values, because the function writes to an array from outside")
+    drawn.rewind()
+    with drawn:
+        return function()
 
 
 class _Custom(torch.autograd.Function):

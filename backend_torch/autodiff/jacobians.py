@@ -53,37 +53,21 @@ def of_recording(
 
 def _rows(target: Tensor, sources: Sequence[Source], weights: Tensor, again: bool) -> tuple[Tensor | None, ...]:
     """Return gradients for several weights, along a new first dimension: at once, but one by one of machine code."""
+    used: list[bool] = []
 
-    def gradients(weights: Tensor, is_batch: bool) -> tuple[Tensor | None, ...]:
-        return gradients_of(
-            (target,),
-            sources,
-            weights,
-            retain_graph=True,
-            create_graph=again,
-            allow_unused=True,
-            is_grads_batched=is_batch,
-        )
-
-    def in_vmap(weights: Tensor) -> tuple[Tensor | None, ...]:
-        used: list[bool] = []
-
-        def each(row: Tensor) -> tuple[Tensor, ...]:
-            found = gradients(row, False)
-            used[:] = [gradient is not None for gradient in found]
-            return tuple([gradient for gradient in found if gradient is not None])
-
-        found = iter(torch.vmap(each, randomness="same")(weights))
-        return tuple([next(found) if is_used else None for is_used in used])
+    def gradients(weights: Tensor) -> tuple[Tensor, ...]:
+        found = gradients_of((target,), sources, weights, retain_graph=True, create_graph=again, allow_unused=True)
+        used[:] = [gradient is not None for gradient in found]
+        return tuple([gradient for gradient in found if gradient is not None])
 
     try:
-        # The batches of torch.autograd.grad know nothing of the levels of other transforms.
-        return in_vmap(weights) if is_transforming() else gradients(weights, True)
+        # Not by is_grads_batched, whose older vmap knows nothing of the levels of transforms, around or in a rule.
+        columns = iter(torch.vmap(gradients, randomness="same")(weights))
     except RuntimeError as error:
-        if not messages.says(error, messages.NO_MEMORY):
+        if not messages.says(error, messages.MACHINE_CODE):
             raise
-    rows = [gradients(row, False) for row in weights]
-    return tuple([None if column[0] is None else torch.stack(column) for column in zip(*rows, strict=True)])
+        columns = map(torch.stack, zip(*map(gradients, weights), strict=True))
+    return tuple([next(columns) if is_used else None for is_used in used])
 
 
 def _basis(tensors: Sequence[Tensor], rows: Tensor) -> tuple[Tensor, ...]:

@@ -132,27 +132,37 @@ def values_known() -> Iterator[Keeper | None]:
 
 @contextlib.contextmanager
 def _saving_to(keeper: Keeper) -> Iterator[None]:
-    with torch.autograd.graph.saved_tensors_hooks(keeper.pack, keeper.unpack):
-        trace_state.state.keepers.append(keeper)
-        try:
-            yield
-        finally:
-            trace_state.state.keepers.pop()
+    with torch.autograd.graph.saved_tensors_hooks(keeper.pack, keeper.unpack), hooks_known():
+        yield
+
+
+@contextlib.contextmanager
+def hooks_known() -> Iterator[None]:
+    """A scope whose innermost hooks, if there are any, `unhooked` may set aside."""
+    hooks = functorch.top_hooks(True)
+    if hooks is None:
+        yield
+        return
+    trace_state.state.hooks.append(hooks)
+    try:
+        yield
+    finally:
+        trace_state.state.hooks.pop()
 
 
 @contextlib.contextmanager
 def unhooked() -> Iterator[None]:
     """A scope without hooks for the values of gradients: torch.func's derivatives refuse to run inside such hooks."""
-    keepers, left = trace_state.state.keepers, []
-    while keepers and functorch.top_hooks(True) == (keepers[-1].pack, keepers[-1].unpack):
+    known, left = trace_state.state.hooks, []
+    while known and functorch.top_hooks(True) == known[-1]:
         functorch.pop_hooks()
-        left.append(keepers.pop())
+        left.append(known.pop())
     try:
         yield
     finally:
-        for keeper in reversed(left):
-            functorch.push_hooks(keeper.pack, keeper.unpack)
-            keepers.append(keeper)
+        for hooks in reversed(left):
+            functorch.push_hooks(*hooks)
+            known.append(hooks)
 
 
 def _names(text: str) -> frozenset[str]:

@@ -235,6 +235,32 @@ class Outside(TorchFunctionMode):
         return value
 
 
+class WroteOutsideError(Exception):
+    """A function is about to write to memory from outside."""
+
+
+class Unwritten(TorchFunctionMode):
+    """Raises `WroteOutsideError` before a write to memory that was not made in this scope."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._own: dict[int, StorageWeakRef] = {}
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+        kwargs, kind = kwargs or {}, kinds[func]
+        if kind == QUESTION:
+            return func(*args, **kwargs)
+        targets = _tensors(args[0] if kind == WRITE else kwargs.get("out"))
+        if any(memory_of(tensor) not in self._own for tensor in targets):
+            raise WroteOutsideError
+        result = func(*args, **kwargs)
+        given = set(map(memory_of, _tensors((args, kwargs))))
+        for tensor in _tensors(result):
+            if memory_of(tensor) not in given:
+                self._own[memory_of(tensor)] = StorageWeakRef(_below(tensor).untyped_storage())
+        return result
+
+
 def _tensors(value: Any) -> Iterator[Tensor]:
     if isinstance(value, Tensor):
         yield value

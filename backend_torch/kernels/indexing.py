@@ -360,7 +360,7 @@ def put_few(tensor: Tensor, array: Tensor, value: Tensor) -> bool:
 def _in_places(tensor: Tensor, mask: Tensor, values: Tensor) -> Tensor:
     """Return a vector's values one after the other where the mask is true, and the tensor's elsewhere.
 
-    ``masked_scatter`` does the same, but its derivative has no forward mode (torch 2.13).
+    ``masked_scatter`` does the same, but its derivative has no forward mode and no rule for batches (torch 2.13).
     """
     if not values.numel():
         return tensor
@@ -379,7 +379,7 @@ def _put_masked(view: Tensor, mask: Tensor, dim: int, value: Tensor) -> bool:
         if dim or after or value.dim() > 1 or (has_values(mask) and not is_readable(view)):
             return False  # vmap has a rule for index_put_, but none for masked_scatter_
         _check_count(mask, value.shape[0])
-        if is_transforming():
+        if is_transforming() or value.requires_grad:
             view.copy_(_in_places(view, mask, value))
         else:
             view.masked_scatter_(mask, value)

@@ -75,7 +75,7 @@ class _State(threading.local):
 
     def __init__(self) -> None:
         self.scopes: list[object] = []  # the trace, and the branches and loops that are being traced in it
-        self.keepers: list[Any] = []  # who is told what gradients need, the innermost last
+        self.hooks: list[Any] = []  # of tnp's own scopes, which are told what gradients need, the innermost last
         self.effects: list[Any] = []  # what a trace's graph has to give last, so that nothing is done after it
         self.calls: list[Any] = []  # the functions of Python's that a trace's graph calls by number
         self.rules: list[str] = []  # the lines that call functions whose own derivatives a trace's graph does not hold

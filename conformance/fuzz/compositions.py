@@ -34,6 +34,7 @@ _STEPS = {  # of loops, and calls that a derivative makes
     "repeats": 20, "writes in a loop": 21, "rebinds in a loop": 40, "halves": 6, "long scan": 18, "scan": 3,
     "map_fn": 3, "vectorized_map": 2, "cond": 2, "fori_loop": 3, "fori_loop to a traced bound": 3, "while_loop": 3,
     "grad": 2, "jvp": 2, "vjp": 2, "linearize": 3, "tape": 2, "jacobian": 4, "tape's jacobian": 4, "hessian": 8,
+    "checkpoint": 2, "switch": 2, "if": 2, "for": 18, "vmap of columns": 2,
 }  # fmt: skip
 _MOST_STEPS = 150  # what takes more is drawn again: it takes minutes, and finds no more
 
@@ -416,7 +417,57 @@ def _while(f: Function, state: State, backend: str | None) -> Function:
     return run
 
 
+def _switch(f: Function, state: State, backend: str | None) -> Function:
+    return lambda x: tnp.switch((x[0] > 0.2).astype(int), [lambda x: f(x * 1.0) * 0.5 - x, f], x * 1.0)
+
+
+def _if(f: Function, state: State, backend: str | None) -> Function:
+    def run(x: Any) -> Any:
+        if x[0] > 0.2:
+            return f(x * 1.0)
+        return f(x * 1.0) * 0.5 - x
+
+    return run
+
+
+def _for(f: Function, state: State, backend: str | None) -> Function:
+    def run(x: Any) -> Any:
+        x = x * 1.0
+        for i in range(18):
+            x = f(x) * 0.5 + i * 0.01
+        return x
+
+    return run
+
+
+def _columns(f: Function, state: State, backend: str | None) -> Function:
+    return lambda x: tnp.vmap(f, in_axes=1, out_axes=1)(tnp.stack([x, x * 0.5, -x], 1)).sum(1)
+
+
+@tnp.custom_jvp
+def _sine(x: Any) -> Any:
+    return tnp.sin(x)
+
+
+@_sine.defjvp
+def _sines_tangent(primals: Any, tangents: Any) -> Any:
+    return _sine(primals[0]), tnp.cos(primals[0]) * tangents[0]
+
+
+@tnp.custom_gradient
+def _tangent(x: Any) -> Any:
+    return tnp.tanh(x), lambda upstream: upstream * (1 - tnp.tanh(x) ** 2)
+
+
 TRANSFORMS: dict[str, Callable[[Function, State, str | None], Function]] = {
+    "checkpoint": lambda f, state, backend: tnp.checkpoint(f),
+    "custom_jvp": lambda f, state, backend: lambda x: f(_sine(x)),
+    "custom_gradient": lambda f, state, backend: lambda x: f(_tangent(x)),
+    "stop_gradient": lambda f, state, backend: lambda x: f(x * 1.0) * tnp.stop_gradient(x),
+    "switch": _switch,
+    "if": _if,
+    "for": _for,
+    "vmap of columns": _columns,
     "compile": lambda f, state, backend: f if backend is None else tnp.compile(f, backend=trials.backend(backend)),
     "grad": lambda f, state, backend: tnp.grad(_total(f)),
     "jvp": _jvp,
@@ -511,6 +562,14 @@ def _once(f: Function) -> Function:
 
 
 REFERENCES: dict[str, Callable[[Function, State], Function]] = {
+    "checkpoint": lambda f, state: f,
+    "custom_jvp": lambda f, state: lambda x: f(torch.sin(x)),
+    "custom_gradient": lambda f, state: lambda x: f(torch.tanh(x)),
+    "stop_gradient": lambda f, state: lambda x: f(x * 1.0) * x.detach(),
+    "switch": lambda f, state: _chosen(f, state),
+    "if": lambda f, state: _chosen(f, state),
+    "for": lambda f, state: _looped(f, 18, 0.01),
+    "vmap of columns": _mapped,
     "compile": lambda f, state: f,
     "grad": lambda f, state: _by_reverse(f, [1.0] * LENGTH),
     "jvp": lambda f, state: _by_forward(f),

@@ -60,7 +60,8 @@ def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
     Notes
     -----
     This takes less memory and more time. It acts on ``GradientTape`` and on torch's ``backward``. ``grad`` and the
-    other transforms keep the values; ``tnp.compile`` decides itself what to recompute.
+    other transforms keep the values; ``tnp.compile`` decides itself what to recompute. A function that writes to an
+    array from outside, or to its arguments, is not run again: its values are kept, with a warning.
 
     The recomputation draws the same random numbers from ``tnp.random`` and from torch's default generators, but not
     from other libraries' generators, such as NumPy's own.

@@ -337,6 +337,67 @@ def test_checkpoint_gives_the_same_with_less_memory() -> None:
     close(np.grad(lambda x: np.checkpoint(block)(x).sum())(vector()), np.grad(lambda x: block(x).sum())(vector()))
 
 
+def _doubled_where_positive(x: Any) -> Any:
+    y = x * 1.0
+    y[y > 0] *= 2
+    return np.sin(y) * x
+
+
+def _in_a_map(x: Any) -> Any:
+    return np.vectorized_map(np.grad(lambda x: _doubled_where_positive(x).sum()), np.stack([x, -x])).sum(0)
+
+
+INSIDE = {
+    "plain": _doubled_where_positive,
+    "grad": np.grad(lambda x: (x**3).sum()),
+    "jvp": lambda x: np.jvp(_doubled_where_positive, (x,), (np.ones(3),))[1],
+    "vjp": lambda x: np.vjp(_doubled_where_positive, x)[1](np.ones(3))[0],
+    "linearize": lambda x: np.linearize(_doubled_where_positive, x)[1](np.ones(3)),
+    "jacobian": lambda x: np.jacobian(_doubled_where_positive)(x).sum(0),
+    "map": _in_a_map,
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("function", INSIDE.values(), ids=INSIDE)
+def test_checkpoints_of_transforms(function: Callable[[Any], Any]) -> None:
+    """torch refuses a transform where a checkpoint notes values, and computes again in the middle of a batch."""
+    x = np.asarray([0.5, -0.25, 2.0])
+
+    def both(function: Callable[[Any], Any]) -> Any:
+        with np.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y = function(x)
+            total = (y * y).sum()
+        return tape.gradient(total, x), tape.jacobian(y, x)
+
+    for found, expected in zip(both(np.checkpoint(function)), both(function), strict=True):
+        close(found, expected)
+
+
+def test_a_checkpoint_that_writes_outside_keeps_its_values() -> None:
+    x = np.asarray([0.5, -0.25, 2.0])
+
+    def both(apply: Callable[[Any], Any]) -> Any:
+        total = np.ones(3)
+
+        def function(x: Any) -> Any:
+            y = x.copy()
+            y[0] = 2.0
+            np.add(total, x, out=total)
+            return np.sin(x) * total * y
+
+        with np.GradientTape() as tape:
+            tape.watch(x)
+            y = apply(function)(x)
+        return tape.gradient(y, x), total
+
+    with pytest.warns(RuntimeWarning, match="checkpoint keeps all values"):
+        found = both(np.checkpoint)
+    for one, other in zip(found, both(lambda function: function), strict=True):
+        numpy.testing.assert_allclose(np.asnumpy(one), np.asnumpy(other))
+
+
 # Errors.
 
 
