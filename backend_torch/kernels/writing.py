@@ -30,6 +30,8 @@ def write_where(target: torch.Tensor, mask: torch.Tensor, values: torch.Tensor) 
 
     It is possible if nothing is differentiated, traced or batched, and neither operand partly overlaps the target.
     """
+    if current_level() is not None:  # an array from outside may have a derivative that its tensor does not show
+        return False
     for tensor in (target, mask, values):
         if not is_readable(tensor) or tensor.requires_grad or tensor.is_conj() or tensor.is_neg():
             return False
@@ -63,11 +65,12 @@ def write_into(function: Any, operands: list[torch.Tensor], target: torch.Tensor
     """Have torch write ``function(*operands)`` to ``target`` without a temporary array; return whether it could.
 
     It can if the function is torch's own, nothing is differentiated, traced or batched, and no operand partly overlaps
-    the target; the target itself may be an operand.
+    the target; the target itself may be an operand. In a transform an array from outside may have a derivative that its
+    tensor does not show, and in forward mode torch writes before it refuses.
     """
     if not isinstance(function, BuiltinFunctionType):
         function = DIRECT.get(function)
-    if function is None or not is_readable(target):
+    if function is None or current_level() is not None or not is_readable(target):
         return False
     for operand in operands:
         if operand.dtype is not target.dtype or operand.requires_grad or not is_readable(operand):

@@ -86,10 +86,18 @@ def used_twice(buf: Any, x: Any) -> Any:
     return (z * y).sum()
 
 
+def out_again(buf: Any, x: Any) -> Any:
+    buf[:] = x
+    np.add(buf, 10.0, out=buf)
+    np.multiply(buf, 3.0, out=buf, where=np.asarray([True, False]))
+    return (buf * x).sum()
+
+
 FUNCTIONS = [
     whole,
     element,
     out,
+    out_again,
     in_place,
     view_made_before,
     indices,
