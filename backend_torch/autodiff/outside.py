@@ -152,7 +152,8 @@ class Outside(TorchFunctionMode):
                 made = torch.view_as_real(made).reshape(-1)
             elif below.is_complex():
                 made = torch.view_as_complex(made.reshape(-1, 2))
-            made = made.view(below.dtype)
+            if made.dtype is not below.dtype:  # through which torch differentiates nothing, even to the same dtype
+                made = made.view(below.dtype)
         view = made.as_strided(below.shape, below.stride(), below.storage_offset())
         view = view.conj() if below.is_conj() else view
         return negative_view(view) if below.is_neg() else view

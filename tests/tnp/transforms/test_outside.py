@@ -288,3 +288,30 @@ def test_pullbacks_in_a_batch_keep_what_they_read() -> None:
 
     expected = 2 * rows[:, :1] * rows + rows**2
     numpy.testing.assert_allclose(numpy.asarray(np.vectorized_map(function, rows)), numpy.asarray(expected))
+
+
+COMPLEX: dict[str, Callable[[Any, Any], None]] = {
+    "real": lambda buf, x: setattr(buf, "real", x),
+    "imag": lambda buf, x: buf.imag.__setitem__(..., x),
+    "view": lambda buf, x: buf.view(float).reshape(2, 2)[:, 0].__setitem__(..., x),
+    "out": lambda buf, x: np.add(x, 0, out=buf.real),
+    "both": lambda buf, x: (setattr(buf, "real", x), buf.imag.__imul__(x))[0],
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("write", COMPLEX)
+def test_a_part_of_complex_numbers_that_is_written_first(write: str, transform: str) -> None:
+    def function(x: Any, buf: Any) -> Any:
+        COMPLEX[write](buf, x * 2)
+        return (abs(buf) ** 2).sum()
+
+    buf = np.asarray([1j, 2j])
+
+    def again(x: Any) -> Any:
+        np.copyto(buf, np.asarray([1j, 2j]))
+        return function(x, buf)
+
+    expected = TRANSFORMS[transform](lambda x: function(x, np.asarray([1j, 2j])))
+    numpy.testing.assert_allclose(np.asnumpy(TRANSFORMS[transform](again)), np.asnumpy(expected))
+    assert np.asnumpy(expected).any()
