@@ -153,6 +153,13 @@ def test_so_does_one_that_assigned_nothing_at_first(kept: Any) -> None:
     numpy.testing.assert_equal(now, shown(after))
 
 
+def test_so_does_a_compiled_one_after_another_that_assigns_nothing() -> None:
+    s, x = state(), np.asarray(AT)
+    np.grad(np.compile(lambda x: (x * x).sum(), backend="eager"))(x)
+    np.grad(np.compile(lambda x: overwrites(number, x, s, np), backend="eager"))(x)
+    assert s.count == 2
+
+
 @pytest.mark.parametrize("function", [overwrites, writes_to_its_argument])
 @pytest.mark.parametrize("kept", [number, of_global])
 def test_so_does_a_compiled_one(kept: Any, function: Any) -> None:
