@@ -17,7 +17,15 @@ from torch.autograd.graph import GradientEdge
 from torch.utils.checkpoint import checkpoint as _torch_checkpoint
 
 from backend_torch.autodiff import outside, transform_levels
-from backend_torch.autodiff.old_values import hooks_known, old_values_kept, privately, unhooked, was_overwritten
+from backend_torch.autodiff.old_values import (
+    OverwrittenError,
+    hooks_known,
+    old_values_kept,
+    privately,
+    told_of,
+    unhooked,
+    was_overwritten,
+)
 from backend_torch.autodiff.replayed_draws import Draws
 from backend_torch.native import heads
 from backend_torch.tensors import trace_state
@@ -651,27 +659,39 @@ def checkpoint(function: Callable[[], Any]) -> Any:
     """Return ``function()``; its values are recomputed when gradients need them.
 
     The values are kept in a transform of torch.func and in a trace, which have no recomputation, and where the function
-    writes to memory from outside: to do so again would be wrong.
+    writes to memory from outside, or to values that the gradient needs: the second run would find other ones.
+
+    Raises
+    ------
+    OverwrittenError
+        When gradients need the values: what the function read from outside has been written to since.
     """
     if is_transforming() or trace_state.is_tracing() or not torch.is_grad_enabled():
         return function()
     _state.checkpoints += 1
-    drawn, is_first = Draws(), True
-    watched: Any = contextlib.nullcontext() if torch.compiler.is_compiling() else outside.Unwritten()
+    drawn, first = Draws(), outside.FirstRun()
+    is_first = True
 
-    def run() -> Any:
+    def drawing() -> Any:
         nonlocal is_first
-        if not is_first:  # gradients may be taken in a transform, or in a batch of them
-            with functorch.down_to(None), hooks_known(), drawn.again():
-                return function()
-        is_first = False
-        with hooks_known(), drawn, watched:
+        was_first, is_first = is_first, False
+        with drawn if was_first else drawn.again():
             return function()
 
+    def run() -> Any:
+        if is_first:
+            with hooks_known(), told_of(first.save), first:
+                return drawing()
+        if first.has_changed():
+            raise OverwrittenError("an array that a checkpoint needs was modified by an inplace operation")
+        with functorch.down_to(None), hooks_known():  # gradients may be taken in a transform, or in a batch of them
+            return drawing()
+
+    is_compiled = torch.compiler.is_compiling()  # Dynamo finds such writes itself
     try:
-        return _torch_checkpoint(run, use_reentrant=False, preserve_rng_state=False)
-    except outside.WroteOutsideError:
-        trace_state.warn("checkpoint keeps all values, because the function writes to an array from outside")
+        return _torch_checkpoint(drawing if is_compiled else run, use_reentrant=False, preserve_rng_state=False)
+    except outside.RunOnceError:
+        trace_state.warn("checkpoint keeps all values: the function overwrites what a second run would need")
     drawn.rewind()
     with drawn:
         return function()

@@ -151,6 +151,19 @@ def hooks_known() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def told_of(save: Callable[[Tensor], None]) -> Iterator[None]:
+    """A scope in which ``save`` is told of the tensors that autograd keeps, besides the innermost hooks."""
+    pack, unpack = functorch.top_hooks(True)
+
+    def told(tensor: Tensor) -> Any:
+        save(tensor)
+        return pack(tensor)
+
+    with torch.autograd.graph.saved_tensors_hooks(told, unpack), hooks_known():
+        yield
+
+
+@contextlib.contextmanager
 def unhooked() -> Iterator[None]:
     """A scope without hooks for the values of gradients: torch.func's derivatives refuse to run inside such hooks."""
     known, left = trace_state.state.hooks, []

@@ -18,7 +18,7 @@ from backend_torch.autodiff.function_kinds import QUESTION, WRITE, kinds
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import autograd, functorch, messages
-from backend_torch.torch_private.tensor_internals import is_view, negative_view, storage_of
+from backend_torch.torch_private.tensor_internals import is_view, negative_view, storage_of, version_of
 
 Tensor = torch.Tensor
 _WHERE = frozenset({"data_ptr", "untyped_storage"})  # functions that read the address of memory
@@ -236,30 +236,50 @@ class Outside(TorchFunctionMode):
         return value
 
 
-class WroteOutsideError(Exception):
-    """A function is about to write to memory from outside."""
+class RunOnceError(Exception):
+    """A function that is to be run again is about to write to memory from outside, or to what it needs then."""
 
 
-class Unwritten(TorchFunctionMode):
-    """Raises `WroteOutsideError` before a write to memory that was not made in this scope."""
+class FirstRun(TorchFunctionMode):
+    """The first run of a function: what it reads from outside must not change before the second, for a gradient.
+
+    It raises `RunOnceError` before a write to memory from outside, or to a value that autograd keeps.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self._own: dict[int, StorageWeakRef] = {}
+        self._saved: dict[int, StorageWeakRef] = {}
+        self._read: dict[int, tuple[Tensor, int]] = {}
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs, kind = kwargs or {}, kinds[func]
         if kind == QUESTION:
             return func(*args, **kwargs)
-        targets = _tensors(args[0] if kind == WRITE else kwargs.get("out"))
-        if any(memory_of(tensor) not in self._own for tensor in targets):
-            raise WroteOutsideError
+        for tensor in _tensors(args[0] if kind == WRITE else kwargs.get("out")):
+            if (memory := memory_of(tensor)) not in self._own or memory in self._saved:
+                raise RunOnceError
         result = func(*args, **kwargs)
-        given = set(map(memory_of, _tensors((args, kwargs))))
+        given = {memory_of(tensor): tensor for tensor in _tensors((args, kwargs))}
+        for memory in given.keys() - self._own.keys() - self._read.keys():
+            self._read[memory] = given[memory], _version(given[memory])
         for tensor in _tensors(result):
             if memory_of(tensor) not in given:
                 self._own[memory_of(tensor)] = StorageWeakRef(_below(tensor).untyped_storage())
         return result
+
+    def save(self, tensor: Tensor) -> None:
+        """Note a tensor that autograd keeps."""
+        self._saved[memory_of(tensor)] = StorageWeakRef(_below(tensor).untyped_storage())
+
+    def has_changed(self) -> bool:
+        """Whether memory from outside that was read has been written to since."""
+        return any(_version(tensor) != version for tensor, version in self._read.values())
+
+
+def _version(tensor: Tensor) -> int:
+    below = unwrapped(tensor)
+    return 0 if below.is_inference() else version_of(below)
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:

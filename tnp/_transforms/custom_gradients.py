@@ -61,7 +61,8 @@ def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
     -----
     This takes less memory and more time. It acts on ``GradientTape`` and on torch's ``backward``. ``grad`` and the
     other transforms keep the values; ``tnp.compile`` decides itself what to recompute. A function that writes to an
-    array from outside, or to its arguments, is not run again: its values are kept, with a warning.
+    array from outside, to its arguments, or to what the gradient needs, is not run again: its values are kept, with a
+    warning. What it reads from outside must not be written to before the gradient is taken.
 
     The recomputation draws the same random numbers from ``tnp.random`` and from torch's default generators, but not
     from other libraries' generators, such as NumPy's own.

@@ -84,7 +84,7 @@ def _add_code(function: Any, found: list[Any]) -> None:
         return
     found.append(function.__code__)
     if "__wrapped__" in function.__dict__:  # of a compiled function
-        _add_code(function.__wrapped__, found)
+        _add_code(function.__dict__["__wrapped__"], found)
     for cell in function.__closure__ or ():
         with contextlib.suppress(ValueError):  # a variable that is not assigned yet
             _add_code(cell.cell_contents, found)

@@ -375,6 +375,47 @@ def test_checkpoints_of_transforms(function: Callable[[Any], Any]) -> None:
         close(found, expected)
 
 
+def _in_place_softmax(x: Any) -> Any:
+    e = np.exp(x)
+    e /= e.sum()
+    return (e * x).sum()
+
+
+def _adds_to_a_factor(x: Any) -> Any:
+    y = x * 2
+    z = y * x
+    y += 1
+    return (y * z).sum()
+
+
+def _squares_its_argument(x: Any) -> Any:
+    x *= x
+    return (x * x).sum()
+
+
+@pytest.mark.parametrize("function", [_in_place_softmax, _adds_to_a_factor, _squares_its_argument])
+def test_a_checkpoint_that_overwrites_what_it_needs_keeps_its_values(function: Callable[[Any], Any]) -> None:
+    x = np.asarray([0.5, 1.5, -0.7])
+    with pytest.warns(RuntimeWarning, match="checkpoint keeps all values"):
+        close(np.grad(np.checkpoint(function))(x), np.grad(function)(x))
+    with pytest.warns(RuntimeWarning), np.GradientTape() as tape:
+        y = np.array(x)
+        tape.watch(y)
+        z = np.checkpoint(function)(y)
+    with pytest.raises(RuntimeError, match=r"overwrites=True"):
+        tape.gradient(z, y)
+
+
+def test_what_a_checkpoint_reads_must_not_change_before_its_gradient() -> None:
+    x, w = np.asarray([0.5, 1.5, -0.7]), np.asarray([1.0, 2.0, 3.0])
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = np.checkpoint(lambda x: np.sin(x) * w)(x).sum()
+    w *= 2
+    with pytest.raises(RuntimeError, match="overwritten after it was used"):
+        tape.gradient(y, x)
+
+
 def test_a_checkpoint_that_writes_outside_keeps_its_values() -> None:
     x = np.asarray([0.5, -0.25, 2.0])
 
