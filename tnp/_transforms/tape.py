@@ -6,6 +6,7 @@ Layer: owns the watched arrays, and the containers of the results.
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -24,6 +25,14 @@ Watched = tuple[ndarray, Tensor, Tensor, Any, int]
 
 # A tape takes tens of microseconds of a program's hundreds, because its code is never in the processor's caches: the
 # number of different lines is the cost. So there are few calls, and rare cases have functions of their own.
+
+
+class _Open(threading.local):
+    def __init__(self) -> None:
+        self.tapes: list[GradientTape] = []  # that record in this thread, the innermost last
+
+
+_open = _Open()
 
 
 class GradientTape:
@@ -78,6 +87,7 @@ class GradientTape:
         self._versions: dict[
             int, int
         ] = {}  # of watched arrays' tensors, where the stand-ins have versions of their own
+        self._inside: list[Any] = []  # what tapes that recorded inside watched, and the versions
         self._used = self._shared = self._computes_again = False
 
     def __enter__(self) -> GradientTape:
@@ -86,8 +96,10 @@ class GradientTape:
         self._used = self._computes_again = False
         self._watched = {}
         self._versions = {}
+        self._inside = []
         self._before = autodiff.begin()
         self._shared = autodiff.is_inner()
+        _open.tapes.append(self)
         if self._overwrites or self._persistent:
             self._kept = contextlib.ExitStack()
             kept = old_values.old_values_kept() if self._overwrites else old_values.values_known()
@@ -96,12 +108,17 @@ class GradientTape:
 
     def __exit__(self, *exception: object) -> None:
         if self._kept is not None and self._keeper is not None:
+            if self._inside:
+                self._tell_of_writes(False)  # before values are kept that have been overwritten
             if self._overwrites:
                 self._keeper.keep_all()
             else:
                 for _, _, used, _, _ in self._watched.values():
                     self._keeper.keep(used)
         self._release()
+        _open.tapes.remove(self)
+        if _open.tapes:
+            _open.tapes[-1]._inside += [(self._watched, self._versions), *self._inside]
         had_inner, self._computes_again = autodiff.end(self._before)
         self._shared = self._shared or had_inner
         self._before = None
@@ -118,15 +135,9 @@ class GradientTape:
         self._tell_of_writes(True)
 
     def _tell_of_writes(self, by_the_program: bool) -> None:
-        """Tell autograd of writes to watched arrays by another tensor over their memory, where it does not see them."""
-        for key, before in self._versions.items():
-            _, tensor, used, _, _ = self._watched[key]
-            is_written = by_the_program and autodiff.version(used) > 0
-            if autodiff.version(tensor) != before:
-                autodiff.written_through(used)
-            if is_written:
-                autodiff.written_through(tensor)
-            self._versions[key] = autodiff.version(tensor)
+        _tell_of_writes(self._watched, self._versions, by_the_program)
+        for watched, versions in self._inside:  # whose arrays have yet other tensors
+            _tell_of_writes(watched, versions, False)
 
     def watch(self, arrays: Any) -> None:
         """Record the operations on arrays from now on.
@@ -392,6 +403,18 @@ class GradientTape:
             return gradients
         remaining = iter(gradients)
         return pytree.mapped(lambda _: next(remaining), sources)
+
+
+def _tell_of_writes(found: dict[int, Watched], versions: dict[int, int], by_the_program: bool) -> None:
+    """Tell autograd of writes to watched arrays by another tensor over their memory, where it does not see them."""
+    for key, before in versions.items():
+        _, tensor, used, _, _ = found[key]
+        is_written = by_the_program and autodiff.version(used) > 0
+        if autodiff.version(tensor) != before:
+            autodiff.written_through(used)
+        if is_written:
+            autodiff.written_through(tensor)
+        versions[key] = autodiff.version(tensor)
 
 
 def _leaves(tree: Any, name: str) -> list[Any]:

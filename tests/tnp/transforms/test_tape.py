@@ -671,3 +671,37 @@ def test_jacobians_inside_other_transforms(function: Any, compiled: bool) -> Non
         numpy.testing.assert_allclose(gradient, slopes.sum(1), rtol=1e-6)
         numpy.testing.assert_allclose(tangent, x @ slopes, rtol=1e-6, atol=1e-7)
     numpy.testing.assert_allclose(whole, gradients)
+
+
+@pytest.mark.parametrize("when", ["between", "after"])
+@pytest.mark.parametrize("outer", [False, True])
+@pytest.mark.parametrize("inner", [False, True])
+def test_a_write_after_nested_tapes_is_seen_by_both(inner: bool, outer: bool, when: str) -> None:
+    w = np.asarray([1.0, 2.0])
+    with np.GradientTape(persistent=outer) as around:
+        around.watch(w)
+        with np.GradientTape(persistent=inner) as tape:
+            tape.watch(w)
+            y = (w**3).sum()
+        z = (tape.gradient(y, w) ** 2).sum()
+        if when == "between":
+            w[:] = 0.0
+    w[:] = 0.0
+    try:
+        found = np.asnumpy(around.gradient(z, w))
+    except RuntimeError as error:
+        assert "overwritten after it was used" in str(error) and not (inner or (outer and when == "after"))
+    else:
+        numpy.testing.assert_array_equal(found, [36.0, 288.0])
+
+
+def test_a_write_after_two_tapes_on_one_array_is_seen_by_both() -> None:
+    w = np.asarray([1.0, 2.0])
+    with np.GradientTape() as first, np.GradientTape() as second:
+        first.watch(w)
+        second.watch(w)
+        y = (w**3).sum()
+    w[:] = 0.0
+    for tape in (first, second):
+        with pytest.raises(RuntimeError, match="overwritten after it was used"):
+            tape.gradient(y, w)
