@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from backend_torch.autodiff import transform_levels
-from backend_torch.tensors import memory
+from backend_torch.tensors import memory, trace_state
 from backend_torch.torch_private import messages
 from backend_torch.torch_private.operators import assert_async
 
@@ -87,7 +87,7 @@ def demand(condition: Tensor, text: str) -> None:
     if not memory.is_readable(condition):
         assert_async(condition, text)
     elif not memory.to_numpy(memory.to_host(condition)):  # hidden from transforms
-        raise DEMANDED[text](text)
+        raise trace_state.noted(DEMANDED[text](text))
 
 
 def expect(condition: Tensor, text: str) -> None:

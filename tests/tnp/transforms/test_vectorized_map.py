@@ -928,3 +928,38 @@ def test_what_a_branch_in_a_batch_chose_sees_writes(program: Callable[[Any, Any,
     loop = [run((np.asarray(one), np.asarray(flag))) for one, flag in zip(x, flags, strict=True)]
     for results, wanted in zip(batch(np.asarray(x), np.asarray(flags)), zip(*loop, strict=True), strict=True):
         assert_same(numpy.stack([np.asnumpy(each) for each in wanted]), results)
+
+
+REFUSED: dict[str, tuple[Any, Any]] = {
+    "bincount": (lambda r: np.bincount(r, minlength=4).sum(), [[1, 2], [1, -2]]),
+    "choose": (lambda r: np.choose(r[0], [r[0] * 10, r[1] * 10]), [[0, 2], [5, 2]]),
+    "histogram": (lambda r: np.histogram(r, bins=3)[0].sum(), [[1.0, 2.0], [np.nan, 1.0]]),
+    "quantile": (lambda r: np.quantile(np.arange(3.0), r[0]), [[0.5], [2.0]]),
+    "nanargmax": (lambda r: np.nanargmax(r), [[1.0, 2.0], [np.nan, np.nan]]),
+    "unravel_index": (lambda r: np.unravel_index(r[0], (2, 2))[0], [[1], [9]]),
+    "ravel_multi_index": (lambda r: np.ravel_multi_index((r[0], r[1]), (3, 3)), [[1, 2], [1, 7]]),
+    "power": (lambda r: np.asarray(2) ** r[0], [[3], [-3]]),
+    "average": (lambda r: np.average(np.ones(2), weights=r), [[1.0, 1.0], [1.0, -1.0]]),
+}
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_error_of_some_elements_that_the_function_catches(name: str, compiled: bool) -> None:
+    function, elements = REFUSED[name]
+
+    def caught(row: Any) -> Any:
+        try:
+            return function(row) * 1.0
+        except (ValueError, ZeroDivisionError):
+            return np.asarray(-99.0)
+
+    def mapped(rows: Any) -> Any:
+        return np.vectorized_map(caught, rows)
+
+    rows = np.asarray(elements)
+    with pytest.warns(RuntimeWarning, match="once for each element"):
+        found = np.compile(mapped, backend="eager")(rows) if compiled else mapped(rows)
+    expected = [np.asnumpy(caught(row)) for row in rows]
+    assert expected[1] == -99.0 != expected[0]
+    numpy.testing.assert_array_equal(np.asnumpy(found), expected)
