@@ -371,7 +371,7 @@ class _Attempts:
         self._later, self._keeps = later, keeps
         self.outside = self.copies = keeps
         self.private = self.wrote = self.records = False
-        self._held: dict[Any, Tensor] = {}  # arrays from outside that the function read
+        self._held: dict[Any, tuple[Tensor, Tensor]] = {}  # arrays from outside that the function read
 
     def __call__(self, drawn: Draws) -> Any:
         if (

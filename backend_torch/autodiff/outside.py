@@ -70,10 +70,10 @@ class Outside(TorchFunctionMode):
     keeps : bool
         Whether memory that is only read gets a stand-in too, so that later writes to it do not matter.
     before : dict
-        The values of memory when the function ran for the first time.
+        What `held` returned when the function ran for the first time.
     """
 
-    def __init__(self, arguments: tuple[Tensor, ...], keeps: bool, before: dict[Any, Tensor]) -> None:
+    def __init__(self, arguments: tuple[Tensor, ...], keeps: bool, before: dict[Any, tuple[Tensor, Tensor]]) -> None:
         super().__init__()
         self._keeps = keeps
         self._before = before
@@ -86,6 +86,7 @@ class Outside(TorchFunctionMode):
             self._add(tensor)
         self._places: dict[int, _Place] = {}
         self._by_stand_in: dict[int, _Place] = {}
+        self._by_address: dict[tuple[int, int] | None, int] = {}  # the memory of the places, which keep it
         self._slices: dict[Any, tuple[Tensor, Tensor]] = {}  # of a batch: a tensor that was read, and its values
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
@@ -99,7 +100,7 @@ class Outside(TorchFunctionMode):
             return func(*args, **kwargs)
         if trace_state.state.below is not self._below or (functorch.current_level() or 0) < self._level:
             # A branch or a loop's body is traced, below the transform.
-            places = [self._places.get(memory_of(tensor)) for tensor in _tensors((args, kwargs))]
+            places = [self._places.get(self._memory(tensor)) for tensor in _tensors((args, kwargs))]
             if any(place is not None and place.is_written for place in places):
                 raise NotImplementedError("an array from outside has a stand-in")
             return func(*args, **kwargs)
@@ -137,9 +138,16 @@ class Outside(TorchFunctionMode):
             tensor = functorch.get_unwrapped(tensor)
         return False
 
+    def _memory(self, tensor: Tensor) -> int:
+        """Return `memory_of` a tensor; tensors made of NumPy's arrays have one for all that lie in one place."""
+        memory = memory_of(tensor)
+        if not self._by_address or memory in self._places or memory in self._own or memory in self._by_stand_in:
+            return memory
+        return self._by_address.get(_address_of(tensor), memory)
+
     def seen(self, tensor: Tensor) -> Tensor:
         """Return the same elements of the stand-in of a tensor's memory, or the tensor itself."""
-        place = self._places.get(memory_of(tensor))
+        place = self._places.get(self._memory(tensor))
         if place is None and self._slices and (kept := self._slices.get(_elements_of(tensor))) is not None:
             return kept[1]
         if place is None:
@@ -162,11 +170,16 @@ class Outside(TorchFunctionMode):
         """Return the memory that the function has written to."""
         return [place for place in self._places.values() if place.is_written]
 
-    def held(self) -> dict[Any, Tensor]:
-        """Return the values of the memory that was read."""
+    def held(self) -> dict[Any, tuple[Tensor, Tensor]]:
+        """Return the memory that was read, which that keeps, and its values."""
         around = functorch.get_unwrapped
-        held = {memory: around(place.inside) for memory, place in self._places.items() if not place.is_written}
-        return held | {elements: around(values) for elements, (_, values) in self._slices.items()}
+        places = {memory: place for memory, place in self._places.items() if not place.is_written}
+        held = {_address_of(p.around) or memory: (p.around, around(p.inside)) for memory, p in places.items()}
+        return held | {elements: (tensor, around(values)) for elements, (tensor, values) in self._slices.items()}
+
+    def _values(self, memory: Any, tensor: Tensor) -> Tensor:
+        """Return the values of memory, or of elements there, when the function ran first; those of a tensor if now."""
+        return self._before.get(memory, (None, tensor))[1]
 
     def _keep(self, tensor: Tensor) -> None:
         """Keep the values of memory from outside that is read; of a batch those of the tensor alone."""
@@ -176,7 +189,7 @@ class Outside(TorchFunctionMode):
             elements = _elements_of(tensor)
             if elements not in self._slices:
                 with functorch.down_to(self._level):
-                    self._slices[elements] = tensor, self._before.get(elements, tensor).clone()
+                    self._slices[elements] = tensor, self._values(elements, tensor).clone()
 
     def _write(self, tensor: Tensor) -> None:
         memory = memory_of(tensor)
@@ -188,7 +201,7 @@ class Outside(TorchFunctionMode):
 
     def _place(self, tensor: Tensor) -> _Place | None:
         """Return the stand-in of a tensor's memory, a new one if there is none; None for the function's own memory."""
-        memory = memory_of(tensor)
+        memory = self._memory(tensor)
         if memory in self._own or memory in self._by_stand_in:
             return None
         if memory not in self._places:
@@ -215,13 +228,15 @@ class Outside(TorchFunctionMode):
                 except RuntimeError:  # a part of memory that has one value for each slice of a batch
                     raise trace_state.part_write_error() from None
             with functorch.down_to(self._level):
-                inside = self._before.get(memory, around).clone()
+                inside = self._values(_address_of(around) or memory, around).clone()
             self._places[memory] = self._by_stand_in[memory_of(inside)] = _Place(around, inside)
+            if (address := _address_of(around)) is not None:
+                self._by_address[address] = memory
         return self._places[memory]
 
     def _update(self, tensor: Tensor) -> None:
         """Copy the writes to a stand-in to its memory from outside."""
-        place = self._places.get(memory_of(tensor))
+        place = self._places.get(self._memory(tensor))
         if place is not None and place.is_written and not trace_state.is_tracing():
             with torch.no_grad():
                 unwrapped(place.around).copy_(unwrapped(place.inside))
@@ -297,6 +312,15 @@ def memory_of(tensor: Tensor) -> int:
     return storage_of(_below(tensor))
 
 
+def _address_of(tensor: Tensor) -> tuple[int, int] | None:
+    """Return the address and the bytes of a tensor's whole memory on the host; None in a trace and elsewhere."""
+    below = unwrapped(tensor)
+    if trace_state.is_tracing() or type(below) is not Tensor or not below.is_cpu:
+        return None
+    storage = below.untyped_storage()
+    return (storage.data_ptr(), storage.nbytes()) if storage.nbytes() else None
+
+
 def _elements_of(tensor: Tensor) -> Any:
     """Return an identifier of a tensor's memory and of the elements there."""
     below = unwrapped(tensor)
@@ -327,9 +351,9 @@ def differentiated(
     attempt: Callable[[Callable[..., Any]], Any],
     function: Callable[..., Any],
     keeps: bool,
-    before: dict[Any, Tensor],
+    before: dict[Any, tuple[Tensor, Tensor]],
     may_write: bool,
-) -> tuple[Any, bool, dict[Any, Tensor]]:
+) -> tuple[Any, bool, dict[Any, tuple[Tensor, Tensor]]]:
     """Return ``attempt(function)``, whether memory from outside was written to, and else its values.
 
     ``attempt`` differentiates; it returns the function's result and another value. Unless it ``may_write``, memory from

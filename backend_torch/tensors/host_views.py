@@ -15,6 +15,7 @@ from backend_torch.tensors import memory, trace_state
 from backend_torch.tensors.dtypes import to_numpy, to_torch
 from backend_torch.tensors.shape import flip
 from backend_torch.torch_private import functorch
+from backend_torch.torch_private.autograd import unseen_by_modes
 from backend_torch.torch_private.modes import no_dispatch
 
 Tensor = torch.Tensor
@@ -130,8 +131,11 @@ def _turned_forwards(array: np.ndarray) -> tuple[np.ndarray, Turn]:
 
 
 def read(array: np.ndarray) -> Tensor:
-    """Return a copy of a NumPy array's values; a trace notes how to make it, for the values of each run."""
-    with no_dispatch():
+    """Return a copy of a NumPy array's values; a trace notes how to make it, for the values of each run.
+
+    A derivative takes the values from the stand-in of the memory.
+    """
+    with no_dispatch(), functorch.disabled(), unseen_by_modes():
         ahead, turn = forwards(array if array.dtype.isnative else _octets(array), memory_of(array))
     values = turn.get(ahead)
     if array.dtype.isnative:

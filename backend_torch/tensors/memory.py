@@ -116,7 +116,27 @@ def from_numpy(array: np.ndarray, *, read_only: bool = False) -> Tensor:
     if trace_state.is_tracing():
         with no_dispatch():  # torch would treat it as new memory, but it is shared with NumPy's owner
             return torch.from_numpy(array)
-    return torch.from_numpy(array)
+    if functorch.innermost() is None:
+        return torch.from_numpy(array)
+    with functorch.disabled():  # a transform would treat it as new memory, too
+        return _part_of_whole(array)
+
+
+def _part_of_whole(array: np.ndarray) -> Tensor:
+    """Return a tensor over the array's memory, with that of the array's owner as its own.
+
+    Each conversion makes another storage; transforms know those of one memory by their addresses.
+    """
+    tensor, owner = torch.from_numpy(array), array
+    while isinstance(base := owner.base.owner if isinstance(owner.base, _Place) else owner.base, np.ndarray):
+        owner = base
+    low, high = np.lib.array_utils.byte_bounds(owner)
+    start, rest = divmod(array.ctypes.data - low, array.itemsize)
+    if owner is array or rest or not array.size or not low <= array.ctypes.data < high:
+        return tensor
+    whole = torch.from_numpy(placed(array, low, (high - low,), (1,), "|u1"))
+    with unseen_by_modes():
+        return tensor.set_(whole.untyped_storage(), start, tensor.shape, tensor.stride())
 
 
 def note_known(tensor: Tensor, values: Tensor | None) -> None:
@@ -237,7 +257,7 @@ def addresses(tensor: Tensor, start: int | None = None, is_read_only: bool = Tru
 class _Place:
     """An array interface for NumPy, which does not read the memory, and the memory's owner."""
 
-    def __init__(self, interface: dict[str, object], owner: object = None) -> None:
+    def __init__(self, interface: dict[str, object], owner: np.ndarray | None = None) -> None:
         self.__array_interface__ = interface
         self.owner = owner
 
@@ -339,7 +359,8 @@ def shares(tensor: Tensor, array: np.ndarray) -> bool:
     if not array.size:
         return True
     try:
-        return tensor.device.type == "cpu" and unwrapped(tensor).data_ptr() == array.__array_interface__["data"][0]
+        with unseen_by_modes():  # a derivative may have a stand-in for this memory
+            return tensor.device.type == "cpu" and unwrapped(tensor).data_ptr() == array.__array_interface__["data"][0]
     except RuntimeError:  # torch.compile's fake tensors have no memory: each is a separate constant
         return False
 

@@ -226,7 +226,7 @@ def _of_numpy(array: np.ndarray, dtype: Any, copy: bool | None, is_fresh: bool) 
     if not memory.shares(tensor, array):
         if copy is False:
             raise ValueError(f"{NO_COPY} A tensor has no negative strides or foreign byte order.")
-        if readable is array and array.size and trace_state.is_tracing():
+        if readable is array and array.size and not (host_views.are_had() or host_views.is_compiling()):
             return wrap_array(host_views.read(array)), True
         is_fresh = True
     return wrap_array(memory.fresh(tensor) if is_fresh else tensor), is_fresh

@@ -315,3 +315,51 @@ def test_a_part_of_complex_numbers_that_is_written_first(write: str, transform: 
     expected = TRANSFORMS[transform](lambda x: function(x, np.asarray([1j, 2j])))
     numpy.testing.assert_allclose(np.asnumpy(TRANSFORMS[transform](again)), np.asnumpy(expected))
     assert np.asnumpy(expected).any()
+
+
+def converted_twice(host: Any, x: Any) -> Any:
+    np.asarray(host)[:] = x**2
+    return (np.asarray(host) * x).sum()
+
+
+def to_out(host: Any, x: Any) -> Any:
+    np.multiply(x, x, out=host)
+    return (host * x).sum()
+
+
+def part_of_it(host: Any, x: Any) -> Any:
+    np.multiply(x[1:], x[:1], out=host[1:])
+    np.add.at(host, [0], x[0])
+    return (x * host[::-1] * np.asarray(host)).sum()
+
+
+@pytest.mark.parametrize("transform", [name for name in TRANSFORMS if "compiled" not in name])
+@pytest.mark.parametrize("function", [converted_twice, to_out, part_of_it])
+def test_an_array_of_numpy_is_one_array(function: Callable[[Any, Any], Any], transform: str) -> None:
+    """Each use of it converts it anew."""
+    host = numpy.zeros(2)
+
+    def again(x: Any) -> Any:
+        host[:] = 0.5, 0.25
+        return function(host, x)
+
+    expected = TRANSFORMS[transform](lambda x: function(np.asarray([0.5, 0.25]), x))
+    numpy.testing.assert_allclose(np.asnumpy(TRANSFORMS[transform](again)), np.asnumpy(expected))
+    after = numpy.array([0.5, 0.25])
+    function(after, placed(np, X))
+    numpy.testing.assert_array_equal(host, after)
+
+
+def test_pullbacks_keep_what_they_read_of_numpy() -> None:
+    """Run again because it overwrites a needed value, the function finds the values of its first run."""
+    host = numpy.array([3.0, 4.0])
+
+    def function(x: Any) -> Any:
+        e = np.exp(x * host)
+        e /= e.sum()
+        return e * host
+
+    expected = np.asnumpy(np.jacobian(function)(placed(np, X))).sum(0)
+    _, pull = np.vjp(function, placed(np, X))
+    host[:] = 0
+    numpy.testing.assert_allclose(np.asnumpy(pull(np.ones(2))[0]), expected, atol=1e-12)
