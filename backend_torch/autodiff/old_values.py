@@ -13,12 +13,13 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from backend_torch.autodiff.outside import memory_of
 from backend_torch.tensors import trace_state
 from backend_torch.torch_private import functorch, messages, modes
 from backend_torch.torch_private.functorch import is_transforming
 from backend_torch.torch_private.modes import TorchDispatchMode
 from backend_torch.torch_private.operators import schema_of
-from backend_torch.torch_private.tensor_internals import storage_of, version_of
+from backend_torch.torch_private.tensor_internals import is_view, storage_of, version_of
 
 Tensor = torch.Tensor
 
@@ -225,7 +226,13 @@ class _Private(TorchFunctionMode):
             fresh = target.clone()
             func(fresh, *others, **kwargs)
             return target.copy_(fresh)
-        return _copied(func(*_copied(args), **_copied(kwargs)))
+        given = _copied(args)
+        result = func(*given, **_copied(kwargs))
+        if isinstance(result, Tensor) and is_view(result):
+            memory = memory_of(result)
+            if any(memory == memory_of(tensor) for tensor in given if isinstance(tensor, Tensor)):
+                return func(*args, **kwargs)  # a view, of the operand itself: the program may write to it
+        return _copied(result)
 
 
 def _is_write(name: str) -> bool:

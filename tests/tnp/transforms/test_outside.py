@@ -93,6 +93,11 @@ def out_again(buf: Any, x: Any) -> Any:
     return (buf * x).sum()
 
 
+def view_by_einsum(buf: Any, x: Any) -> Any:
+    np.einsum("ij->ji", buf.reshape(1, 2))[...] = (x**2)[:, None]
+    return (buf * x).sum()
+
+
 FUNCTIONS = [
     whole,
     element,
@@ -106,6 +111,7 @@ FUNCTIONS = [
     rows,
     from_constants,
     used_twice,
+    view_by_einsum,
 ]
 
 TRANSFORMS: dict[str, Callable[[Any], Any]] = {
