@@ -124,6 +124,22 @@ class Outside(TorchFunctionMode):
                 self._add(result)
         return result
 
+    def __enter__(self) -> Outside:
+        trace_state.state.derivatives.append(self)
+        super().__enter__()
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        trace_state.state.derivatives.pop()
+        super().__exit__(*raised)
+
+    @staticmethod
+    def entered(tensor: Tensor) -> Tensor:
+        """Return the tensor that a transform inside is to wrap in place of this one."""
+        view = tensor.view_as(tensor)  # an operation, which shows each derivative around what is read
+        with autograd.unseen_by_modes():
+            return tensor if memory_of(view) == memory_of(tensor) else view
+
     def _add(self, tensor: Tensor) -> None:
         """Note that memory is the function's own."""
         below = _below(tensor)

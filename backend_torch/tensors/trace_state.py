@@ -79,6 +79,7 @@ class _State(threading.local):
         self.effects: list[Any] = []  # what a trace's graph has to give last, so that nothing is done after it
         self.calls: list[Any] = []  # the functions of Python's that a trace's graph calls by number
         self.rules: list[str] = []  # the lines that call functions whose own derivatives a trace's graph does not hold
+        self.derivatives: list[Any] = []  # what has stand-ins for arrays from outside of them, the innermost last
         self.differentiating: list[str] = []  # the functions that differentiate what runs, the innermost last
 
 
@@ -96,8 +97,13 @@ def enter(count: int = 1) -> None:
 
 
 def entered(tensors: Sequence[Any]) -> Sequence[Any]:
-    """Return the tensors that a transform is about to wrap as the traced step of a loop around it knows them."""
-    return tensors if state.below is None else [state.below.entered(tensor) for tensor in tensors]
+    """Return the tensors that a transform is about to wrap as the traced step of a loop around it knows them.
+
+    And as the derivatives around it do: what is wrapped is no longer seen to be an array from outside of those.
+    """
+    if state.below is not None:
+        tensors = [state.below.entered(tensor) for tensor in tensors]
+    return [state.derivatives[-1].entered(tensor) for tensor in tensors] if state.derivatives else tensors
 
 
 @contextlib.contextmanager

@@ -98,6 +98,12 @@ def view_by_einsum(buf: Any, x: Any) -> Any:
     return (buf * x).sum()
 
 
+def transformed(buf: Any, x: Any) -> Any:
+    buf[:] -= np.grad(lambda b: ((b * x) ** 3).sum())(buf)
+    buf[:] = np.vectorized_map(lambda b: b**2, buf) + np.jacobian(lambda b: b**3 * x)(buf).sum(0)
+    return (buf * x).sum()
+
+
 FUNCTIONS = [
     whole,
     element,
@@ -112,6 +118,7 @@ FUNCTIONS = [
     from_constants,
     used_twice,
     view_by_einsum,
+    transformed,
 ]
 
 TRANSFORMS: dict[str, Callable[[Any], Any]] = {
