@@ -293,7 +293,7 @@ class FirstRun(TorchFunctionMode):
         result = func(*args, **kwargs)
         given = {memory_of(tensor): tensor for tensor in _tensors((args, kwargs))}
         for memory in given.keys() - self._own.keys() - self._read.keys():
-            self._read[memory] = given[memory], _version(given[memory])
+            self._read[memory] = given[memory], _writes_to(given[memory])
         for tensor in _tensors(result):
             if memory_of(tensor) not in given:
                 self._own[memory_of(tensor)] = StorageWeakRef(_below(tensor).untyped_storage())
@@ -305,10 +305,10 @@ class FirstRun(TorchFunctionMode):
 
     def has_changed(self) -> bool:
         """Whether memory from outside that was read has been written to since."""
-        return any(_version(tensor) != version for tensor, version in self._read.values())
+        return any(_writes_to(tensor) != version for tensor, version in self._read.values())
 
 
-def _version(tensor: Tensor) -> int:
+def _writes_to(tensor: Tensor) -> int:
     below = unwrapped(tensor)
     return 0 if below.is_inference() else version_of(below)
 
