@@ -29,7 +29,7 @@ from torch.fx import Node
 from backend_torch.graphs import code_cache, numpy_loops
 from backend_torch.graphs.graph import Graph
 from backend_torch.kernels import host
-from backend_torch.tensors import trace_state
+from backend_torch.tensors import aliasing, trace_state
 from backend_torch.tensors.dtypes import SIGNED
 from backend_torch.torch_private import vector_library
 from backend_torch.torch_private.operators import OpOverload
@@ -267,7 +267,7 @@ class _Writer:
         self._size = size
         self._inputs = dict(zip(graph.module.graph.find_nodes(op="placeholder"), graph.inputs, strict=True))
         self._calls = [node for node in graph.module.graph.nodes if node.op == "call_function"]
-        if not _is_dense(first) or len(self._calls) > _MOST:
+        if not aliasing.is_dense(first) or len(self._calls) > _MOST:
             raise _Others
         nodes = [*self._inputs, *self._calls]
         found = [dtype for dtype in _KINDS if any(self._is_of(node, dtype) for node in nodes)]
@@ -494,16 +494,6 @@ class _Writer:
 def _steps(tensor: Tensor) -> list[tuple[int, int]]:
     """Return the strides and sizes of the axes that are longer than 1."""
     return [(stride, size) for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size != 1]
-
-
-def _is_dense(tensor: Tensor) -> bool:
-    """Whether the elements are contiguous in memory, in any order of the axes."""
-    expected = 1
-    for stride, size in sorted(_steps(tensor)):
-        if stride != expected:
-            return False
-        expected *= size
-    return True
 
 
 def _signed(value: Tensor) -> torch.dtype:

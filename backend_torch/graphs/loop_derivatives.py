@@ -699,7 +699,7 @@ def _takes_c_order(module: GraphModule) -> bool:
     places = {storage_of(unwrapped(node.args[0].meta["val"])) for node in found}
     for node in graph.find_nodes(op="placeholder") if found else []:
         value = node.meta["val"]
-        if storage_of(unwrapped(value)) in places and (value.storage_offset() or not _is_dense(value)):
+        if storage_of(unwrapped(value)) in places and (value.storage_offset() or not aliasing.is_dense(value)):
             return False
         axes = memory_axes(value)
         if axes != tuple(range(value.dim())):
@@ -724,16 +724,6 @@ def _turn(node: Node, axes: Sequence[int]) -> None:
     again.meta["val"] = value
     for user in users:
         user.replace_input_with(node, again)
-
-
-def _is_dense(tensor: Tensor) -> bool:
-    """Whether a tensor's elements lie in memory without gaps, in any order of the axes."""
-    step = 1
-    for axis in reversed(memory_axes(tensor)):
-        if tensor.shape[axis] != 1 and tensor.stride(axis) != step:
-            return False
-        step *= tensor.shape[axis]
-    return True
 
 
 def _check_draws(module: GraphModule) -> None:

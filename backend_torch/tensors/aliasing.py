@@ -133,6 +133,17 @@ def written(schema: Any, args: Sequence[Any], kwargs: Any, kind: Any) -> list[An
     return found
 
 
+def is_dense(tensor: Tensor) -> bool:
+    """Whether the elements are contiguous in memory, in any order of the axes."""
+    expected = 1
+    steps = zip(tensor.stride(), tensor.shape, strict=True)
+    for stride, size in sorted([(stride, size) for stride, size in steps if size != 1]):
+        if stride != expected:
+            return False
+        expected *= size
+    return True
+
+
 def is_plain(tensor: Tensor) -> bool:
     """Whether a tensor has the memory layout of a new one, in C order."""
     expected = 1

@@ -97,9 +97,10 @@ def enter(count: int = 1) -> None:
 
 
 def entered(tensors: Sequence[Any]) -> Sequence[Any]:
-    """Return the tensors that a transform is about to wrap as the traced step of a loop around it knows them.
+    """Return tensors that a transform is about to wrap, as the traced step and the derivatives around it know them.
 
-    And as the derivatives around it do: what is wrapped is no longer seen to be an array from outside of those.
+    The step has stand-ins for the tensors, and so has each derivative for arrays from outside: neither can find the
+    stand-in of a tensor once the transform has wrapped it.
     """
     if state.below is not None:
         tensors = [state.below.entered(tensor) for tensor in tensors]

@@ -185,8 +185,6 @@ def drawn(seed: str, machine_code: int = 0, index: int = 0) -> Program:
     results = rng.sample(names, rng.randint(1, len(names)))
     source = "\n".join(["def program(np, flag, a, b):", *_indented([*lines, f"return {', '.join(results)},"]), ""])
     backend = None if machine_code and index % machine_code == 0 else "eager"
-    how, is_numpys, fullgraph, is_batched = (
-        *(rng.choice(list(ARGUMENTS)), rng.random() < 0.3),
-        *(rng.random() < 0.4, rng.random() < 0.3),
-    )
+    how, is_numpys = rng.choice(list(ARGUMENTS)), rng.random() < 0.3
+    fullgraph, is_batched = rng.random() < 0.4, rng.random() < 0.3
     return Program(source, how, is_numpys, fullgraph, backend, is_batched)

@@ -116,7 +116,8 @@ class GradientTape:
                 for _, _, used, _, _ in self._watched.values():
                     self._keeper.keep(used)
         self._release()
-        _open.tapes.remove(self)
+        if self in _open.tapes:  # not if it ends in another thread than it began in
+            _open.tapes.remove(self)
         if _open.tapes:
             _open.tapes[-1]._inside += [(self._watched, self._versions), *self._inside]
         had_inner, self._computes_again = autodiff.end(self._before)
