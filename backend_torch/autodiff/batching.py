@@ -28,6 +28,9 @@ Tensor = torch.Tensor
 Function = Callable[[list[Tensor]], Sequence[Tensor]]
 
 
+ONE_FOR_ALL = "an array that is the same for all elements is written to"
+
+
 class SharedWriteError(RuntimeError):
     """A write to memory that all slices share."""
 
@@ -157,7 +160,7 @@ class _Buffers(TorchFunctionMode):
         elif _memory(target) not in self.attempt.made:
             self.attempt.refused = func
             self.attempt.shares_write = True
-            raise trace_state.noted(SharedWriteError("an array that is the same for all elements is written to"))
+            raise trace_state.noted(SharedWriteError(ONE_FOR_ALL))
 
 
 def _is_batched(tensor: Tensor, level: int) -> bool:

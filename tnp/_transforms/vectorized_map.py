@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from backend_torch.autodiff import batching, collectives
+from backend_torch.autodiff import autodiff, batching, collectives
 from backend_torch.graphs import control_flow, symbolic
 from backend_torch.graphs.compiling import is_inside
-from backend_torch.tensors import trace_state
+from backend_torch.tensors import host_views, memory, trace_state
 from backend_torch.torch_private import messages
 from tnp._core.base import ndarray, scalar, wrap, wrap_array
 from tnp._core.convert import asarray, tensor_of
@@ -57,27 +57,78 @@ class _Elements:
             raise ValueError(f"the arrays have different numbers of elements, {lengths}: {described}")
         (self.length,) = lengths
         self.build = pytree.builder(elems, self._leaf(iter(self.dims)))
+        self._homes = [_home(array, tensor) for array, tensor in zip(arrays, self.tensors, strict=True)]
+        self._copies = _Copies(self._homes, self.tensors)
 
     @staticmethod
     def _leaf(dims: Iterator[int | None]) -> Callable[[Any], Callable[[Any, Any], Any]]:
         """Return the function that makes each array of an element: a scalar if it has no axes, as ``x[i]`` is.
 
-        An element of a read-only array is read-only, and so is one of a view that is taken as a copy.
+        An element of a read-only array is read-only. So is one of a copy while torch.compile traces, which does not
+        count writes.
         """
 
         def leaf(array: Any) -> Callable[[Any, Any], Any]:
             made = wrap_array if next(dims) is None and not isinstance(array, scalar) else wrap
-            if pytree.is_read_only(array) or type(array) in UNDESCRIBED:
+            if pytree.is_read_only(array) or (type(array) in UNDESCRIBED and host_views.is_compiling()):
                 return lambda tensors, _: pytree.locked(array, made(next(tensors)))
             return lambda tensors, _: made(next(tensors))
 
         return leaf
 
-    def element(self, index: int) -> Any:
-        """Return one element, as a view."""
-        return self.build(
-            iter([batching.slices(t, d, index) for t, d in zip(self.tensors, self.dims, strict=True)]), ()
-        )
+    def of_element(self, fn: Callable[[Any], Any], index: int) -> Any:
+        """Return ``fn`` of one element, a view."""
+        parts: list[Any] = []
+        tensors: list[Tensor] = []
+        for tensor, dim, home in zip(self.tensors, self.dims, self._homes, strict=True):
+            part = None
+            if home is not None:
+                part = home if dim is None else home[(*[slice(None)] * dim, index, ...)]
+            parts.append(part)
+            tensors.append(batching.slices(tensor, dim, index) if part is None else tensor_of(part))
+        copies = _Copies(parts, tensors)
+        result = fn(self.build(iter(tensors), ()))
+        copies.put_back()
+        return result
+
+    def put_back(self) -> None:
+        """Write to the arrays what was written to all elements of copies."""
+        self._copies.put_back()
+
+
+def _home(array: Any, tensor: Tensor) -> Any:
+    """Return the array to which a write to its tensor is to go; None if the tensor has its memory, or refuses writes.
+
+    A tensor is a copy where no tensor has the array's steps or byte order, and of NumPy's arrays in a derivative.
+    """
+    if host_views.is_compiling() or isinstance(array, scalar) or pytree.is_read_only(array):
+        return None
+    if type(array) in UNDESCRIBED:
+        return array
+    if not isinstance(array, np.ndarray) or memory.shares(tensor, array):
+        return None
+    ours = asarray(array)
+    return ours if type(ours) in UNDESCRIBED or memory.shares(ours.tensor, array) else array
+
+
+class _Copies:
+    """Tensors that are copies of arrays, and the arrays; None for one that is not."""
+
+    def __init__(self, homes: list[Any], tensors: list[Tensor]) -> None:
+        pairs = zip(homes, tensors, strict=True)
+        self._copies = [(home, tensor, _writes(tensor)) for home, tensor in pairs if home is not None]
+
+    def put_back(self) -> None:
+        """Write the values of those that were written to to their arrays."""
+        for home, tensor, writes in self._copies:
+            if _writes(tensor) != writes:
+                if isinstance(home, np.ndarray) and trace_state.is_batching():  # by a batch around, which has no part
+                    raise trace_state.noted(batching.SharedWriteError(batching.ONE_FOR_ALL))
+                home[...] = wrap_array(tensor)
+
+
+def _writes(tensor: Tensor) -> int:
+    return autodiff.version(memory.unwrapped(tensor))
 
 
 def _as_arrays(result: Any) -> Any:
@@ -120,6 +171,7 @@ def _at_once(
         return [leaf.tensor if isinstance(leaf, ndarray) else tensor_of(leaf) for leaf in leaves]
 
     results = batching.vmap(run, tensors, dims, chunk_size=chunk_size, randomness=randomness, begin=runs.begin)
+    elements.put_back()
     return build(iter(results), ())
 
 
@@ -131,7 +183,7 @@ def _one_by_one(fn: Callable[[Any], Any], elements: _Elements) -> Any:
     columns: list[list[Any]] = []
     result: Any = None
     for index in range(elements.length):
-        result = _as_arrays(fn(elements.element(index)))
+        result = _as_arrays(elements.of_element(fn, index))
         leaves: list[Any] = []
         built = _outline(pytree.flatten(result, leaves))
         if index == 0:

@@ -963,3 +963,42 @@ def test_an_error_of_some_elements_that_the_function_catches(name: str, compiled
     expected = [np.asnumpy(caught(row)) for row in rows]
     assert expected[1] == -99.0 != expected[0]
     numpy.testing.assert_array_equal(np.asnumpy(found), expected)
+
+
+def doubled(row: Any) -> Any:
+    row *= 2
+    return row.sum()
+
+
+def doubled_below(row: Any) -> Any:
+    if row.sum() < 100:
+        row *= 2
+    return row.sum()
+
+
+OF_NO_TENSOR: dict[str, Callable[[], Any]] = {
+    "rows backwards": lambda: numpy.arange(6.0).reshape(3, 2)[::-1],
+    "columns backwards": lambda: numpy.arange(6.0).reshape(3, 2)[:, ::-1],
+    "not aligned": lambda: numpy.arange(49, dtype="u1")[1:].view("f8").reshape(3, 2),
+    "other byte order": lambda: numpy.arange(6.0).astype(">f8").reshape(3, 2),
+    "tnp, backwards": lambda: rows()[::-1],
+}
+RUNS: dict[str, Callable[[Any, Any], Any]] = {
+    "vectorized_map": np.vectorized_map,
+    "map_fn": np.map_fn,
+    "columns": lambda fn, a: np.vectorized_map(fn, a, in_axes=1),
+    "chunks": lambda fn, a: np.vectorized_map(fn, a, chunk_size=2),
+    "in a batch": lambda fn, a: np.vectorized_map(lambda k: k * np.vectorized_map(fn, a), np.ones(2)),
+    "in a derivative": lambda fn, a: np.grad(lambda x: x * np.vectorized_map(fn, a).sum())(2.0),
+    "compiled": lambda fn, a: np.compile(lambda a: np.vectorized_map(fn, a), backend="eager")(a),
+}
+
+
+@pytest.mark.filterwarnings("ignore:vectorized_map calls:RuntimeWarning")
+@pytest.mark.parametrize("fn", [doubled, doubled_below])
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("made", OF_NO_TENSOR)
+def test_writes_to_elements_reach_memory_that_no_tensor_has(made: str, run: str, fn: Callable[[Any], Any]) -> None:
+    array, twin = OF_NO_TENSOR[made](), numpy.array(numpy.asarray(OF_NO_TENSOR[made]()))
+    RUNS[run](fn, array)
+    numpy.testing.assert_array_equal(numpy.asarray(array), twin * (4 if run == "in a batch" else 2))
