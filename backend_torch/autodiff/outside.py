@@ -18,7 +18,13 @@ from backend_torch.autodiff.function_kinds import QUESTION, WRITE, kinds
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import autograd, functorch, messages
-from backend_torch.torch_private.tensor_internals import is_view, negative_view, storage_of, version_of
+from backend_torch.torch_private.tensor_internals import (
+    is_view,
+    is_zeros_without_memory,
+    negative_view,
+    storage_of,
+    version_of,
+)
 
 Tensor = torch.Tensor
 _WHERE = frozenset({"data_ptr", "untyped_storage"})  # functions that read the address of memory
@@ -331,7 +337,7 @@ def memory_of(tensor: Tensor) -> int:
 def _address_of(tensor: Tensor) -> tuple[int, int] | None:
     """Return the address and the bytes of a tensor's whole memory on the host; None in a trace and elsewhere."""
     below = unwrapped(tensor)
-    if trace_state.is_tracing() or type(below) is not Tensor or not below.is_cpu:
+    if trace_state.is_tracing() or type(below) is not Tensor or not below.is_cpu or is_zeros_without_memory(below):
         return None
     storage = below.untyped_storage()
     return (storage.data_ptr(), storage.nbytes()) if storage.nbytes() else None

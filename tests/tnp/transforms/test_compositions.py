@@ -45,6 +45,8 @@ FOUND = [
     ("fills", "compile", "jacobian", "hessian"),
     ("sorts", "vectorized_map", "linearize", "linearize"),  # a question about memory was taken for a read of it
     ("writes outside", "compile", "vectorized_map", "vjp", "hessian"),  # the end of a batch, seen by function modes
+    ("writes outside by out=", "vjp", "vjp", "hessian"),  # zeros that have no address
+    ("writes outside in a branch", "grad", "linearize", "jvp", "jvp"),
 ]
 
 
