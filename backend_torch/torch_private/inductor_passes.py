@@ -1,11 +1,13 @@
-"""Corrections of Inductor's passes that write to memory before they have read it.
+"""Corrections of Inductor's passes that write to memory before they have read it, or read it before they write.
 
-Layer: owns which copies stay and what is written to in place; inductor.py applies the patches while it compiles.
+Layer: owns which copies stay, what is written to in place and what a loop waits for; inductor.py applies the patches
+while it compiles.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import torch
@@ -14,7 +16,7 @@ from torch.fx import Node
 from backend_torch.torch_private.patches import Patches, Undo, replaced_attribute, replaced_item
 from backend_torch.torch_private.tensor_internals import storage_of
 
-VERSION = "2"
+VERSION = "3"
 """A part of the key of caches on disk; change it when this file's code changes."""
 
 
@@ -25,23 +27,36 @@ def put(patches: Patches) -> list[Undo]:
     if the memory is written to in between (https://github.com/pytorch/pytorch/issues/197829, 198094 and 198131). To
     find views that are read later it calls ``compute_overlapping_tensors``, which takes ``x`` and ``x[1:, 1:]`` for
     disjoint.
+
+    On the CPU its scheduler computes loops again to fuse them, and forgets what they wait for: a loop that reads a
+    written buffer may then run before the write (https://github.com/pytorch/pytorch/issues/185509, and 177631 before
+    torch 2.13).
     """
+    from torch._inductor.dependencies import StarDep, WeakDep
     from torch._inductor.fx_passes import post_grad, reinplace
+    from torch._inductor.scheduler import SchedulerNode
 
     copies, clone = post_grad.noop_registry, torch.ops.aten.clone.default
     condition, source = copies[clone]
     scatter, theirs = reinplace._generalized_scatter, reinplace.should_reinplace_scatter
-    overlapping = reinplace.compute_overlapping_tensors
+    overlapping, again = reinplace.compute_overlapping_tensors, SchedulerNode.recompute_size_and_body
 
     def in_place(node: Any) -> bool:
         target, value = node.args[:2]
         return not _reads(value, storage_of(target.meta["val"])) and theirs(node)
+
+    def recompute(loop: Any, *args: Any, **kwargs: Any) -> None:
+        order = [each for each in loop.read_writes.reads if isinstance(each, (StarDep, WeakDep))]
+        again(loop, *args, **kwargs)
+        found = functools.reduce(lambda known, each: known.with_read(each), order, loop.read_writes)
+        loop.set_read_writes(found.rename(loop.mutation_renames))
 
     operation = dataclasses.replace(reinplace.inplaceable_ops[scatter], extra_check=patches.either(in_place, theirs))
     return [
         replaced_item(copies, clone, (patches.either(_never, condition), source)),
         replaced_item(reinplace.inplaceable_ops, scatter, operation),
         replaced_attribute(reinplace, "compute_overlapping_tensors", patches.either(_all_of, overlapping)),
+        replaced_attribute(SchedulerNode, "recompute_size_and_body", patches.either(recompute, again)),
     ]
 
 

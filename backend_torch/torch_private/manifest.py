@@ -315,6 +315,15 @@ ROWS = [
         test=_MENDED + "test_inductor_writes_before_it_reads",
     ),
     Row(
+        "inductor_passes",
+        "torch._inductor.dependencies.StarDep torch._inductor.dependencies.WeakDep "
+        "torch._inductor.scheduler.SchedulerNode",
+        "Inductor reads memory before it has written to it",
+        patched="the method that computes a loop again to fuse it; while tnp compiles, in that thread",
+        link=_ISSUE + "185509",
+        test=_MENDED + "test_inductor_forgets_what_a_loop_waits_for",
+    ),
+    Row(
         "inductor_vector_code",
         "torch._inductor.codegen.cpp.CppKernel torch._inductor.config.emulate_precision_casts",
         "where a kernel casts to a low precision and back, Inductor reads the number from before, even if told to "

@@ -8,6 +8,14 @@ from typing import Any
 import pytest
 import torch
 import torch._dynamo
+from torch._guards import TracingContext, tracing
+from torch._inductor import config
+from torch._inductor.compile_fx import compile_fx_inner
+from torch._subclasses import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.passes.fake_tensor_prop import FakeTensorProp
+
+from backend_torch.torch_private import inductor
 
 Tensor = torch.Tensor
 
@@ -58,3 +66,34 @@ def test_inductor_writes_before_it_reads(function: Callable[[Tensor, Tensor], li
     torch._dynamo.reset()
     results = [*function(*expected), *expected], [*torch.compile(function)(*found), *found]
     assert not all(torch.equal(one, other) for one, other in zip(*results, strict=True))
+
+
+def wiped(x: Tensor) -> list[Tensor]:
+    def written(memory: Tensor, value: float | Tensor) -> Tensor:
+        value = value if isinstance(value, Tensor) else torch.full((3, 3), value, dtype=torch.float64)
+        return torch.as_strided_scatter(memory, value, (3, 3), (3, 1))
+
+    def new(value: float | Tensor) -> Tensor:
+        return written(torch.full((9,), 0.0, dtype=torch.float64), value).as_strided((3, 3), (3, 1))
+
+    first = new(1.0)
+    product = new(first) * x
+    second = written(first, 0.0) + new(product)
+    third = new(second)
+    return [new(written(second, 0.0) + third)]
+
+
+def test_inductor_forgets_what_a_loop_waits_for() -> None:
+    x, mode = torch.arange(3.0, dtype=torch.float64), FakeTensorMode()
+
+    def result() -> Tensor:
+        with tracing(TracingContext(mode)), config.patch(force_disable_caches=True):
+            graph, fake = make_fx(wiped, tracing_mode="fake")(x), mode.from_tensor(x)
+            FakeTensorProp(graph, mode).propagate_dont_convert_inputs(fake)
+            code: Any = compile_fx_inner(graph, [fake])
+        return code([x])[0]
+
+    if torch.__version__ < "2.14":
+        assert not torch.equal(result(), wiped(x)[0])
+    with inductor.PATCHES.applied():
+        assert torch.equal(result(), wiped(x)[0])
