@@ -53,7 +53,7 @@ class _Kinds(dict[Any, int]):
     """A torch function -> whether it allocates, writes to its first argument, only reads properties, or else."""
 
     def __missing__(self, function: Any) -> int:
-        name = getattr(function, "__name__", "")
+        name = getattr(getattr(function, "overloadpacket", function), "__name__", "")  # of mul_.Tensor: mul_
         kind = PLAIN
         if name in _QUESTIONS:
             kind = QUESTION

@@ -273,7 +273,7 @@ class Outside(TorchFunctionMode):
         return value
 
 
-class RunOnceError(Exception):
+class RunOnceError(BaseException):
     """A function that is to be run again is about to write to memory from outside, or to what it needs then."""
 
 
@@ -291,11 +291,9 @@ class FirstRun(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs, kind = kwargs or {}, kinds[func]
-        if kind == QUESTION:
+        if kind == QUESTION or trace_state.is_tracing():  # what is traced runs later
             return func(*args, **kwargs)
-        for tensor in _tensors(args[0] if kind == WRITE else kwargs.get("out")):
-            if (memory := memory_of(tensor)) not in self._own or memory in self._saved:
-                raise RunOnceError
+        self.writes(args[0] if kind == WRITE else kwargs.get("out"))
         result = func(*args, **kwargs)
         given = {memory_of(tensor): tensor for tensor in _tensors((args, kwargs))}
         for memory in given.keys() - self._own.keys() - self._read.keys():
@@ -304,6 +302,20 @@ class FirstRun(TorchFunctionMode):
             if memory_of(tensor) not in given:
                 self._own[memory_of(tensor)] = StorageWeakRef(_below(tensor).untyped_storage())
         return result
+
+    def __enter__(self) -> Any:
+        self._around, trace_state.state.first_run = trace_state.state.first_run, self
+        return super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        trace_state.state.first_run = self._around
+        super().__exit__(*error)
+
+    def writes(self, tensors: Any) -> None:
+        """Raise `RunOnceError` if the tensors, which are about to be written, are from outside or kept by autograd."""
+        for tensor in _tensors(tensors):
+            if (memory := memory_of(tensor)) not in self._own or memory in self._saved:
+                raise RunOnceError
 
     def save(self, tensor: Tensor) -> None:
         """Note a tensor that autograd keeps."""

@@ -767,6 +767,8 @@ class Executable:
             if self._overlap(tensors):
                 return self._eager(tensors)
             inputs = tuple(tensors)
+            if written and trace_state.state.first_run is not None:
+                trace_state.state.first_run.writes([inputs[index] for index in written])
             found_outputs, found_strides = (outputs, strides) if layout is None else layout(inputs)
             results = list(run(tensors))
             for index in written:

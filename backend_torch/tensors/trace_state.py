@@ -71,6 +71,7 @@ class _State(threading.local):
     overwrites = 0  # in how many recordings old values are kept: of a write they have to be told by torch
     below: Any = None  # what knows tensors from around the step of a loop that is traced below the transforms
     subgraphs = 0  # of branches and loops that are being traced, one in the other
+    first_run: Any = None  # of a function that is to be run again: it wants to know of writes to memory from outside
     handlers = 0  # of the program's exceptions, around the statement that is being traced
 
     def __init__(self) -> None:

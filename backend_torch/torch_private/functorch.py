@@ -47,6 +47,20 @@ top_hooks, push_hooks = _autograd._top_saved_tensors_default_hooks, _autograd._p
 pop_hooks = _autograd._pop_saved_tensors_default_hooks
 
 
+@contextlib.contextmanager
+def without_hooks() -> Iterator[None]:
+    """A scope without hooks: a trace has no values for them, and its graph would hold theirs."""
+    left = []
+    while (hooks := top_hooks(True)) is not None:
+        left.append(hooks)
+        pop_hooks()
+    try:
+        yield
+    finally:
+        for hooks in reversed(left):
+            push_hooks(*hooks)
+
+
 IS_BLIND_IN_INFERENCE_MODE = not hasattr(eager_transforms, "_disable_inference_mode")
 """Whether ``torch.func`` gives zeros as derivatives in inference mode, as it did before torch 2.13."""
 

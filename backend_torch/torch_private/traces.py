@@ -219,7 +219,7 @@ def capture(function: Callable[..., Any], inputs: Sequence[Tensor]) -> GraphModu
     torch.optim marks its steps for a profiler. The marks would time the trace, not the run, so they are left out.
     Derivatives are recorded in this thread: torch has another one for each accelerator, which knows of no trace.
     """
-    with torch.autograd.set_multithreading_enabled(False):
+    with torch.autograd.set_multithreading_enabled(False), functorch.without_hooks():
         module = make_fx(function, {})(*inputs)
     marks = [node for node in module.graph.nodes if getattr(node.target, "namespace", "") == "profiler"]
     for node in reversed(marks):

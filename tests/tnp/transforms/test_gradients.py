@@ -439,6 +439,55 @@ def test_a_checkpoint_that_writes_outside_keeps_its_values() -> None:
         numpy.testing.assert_allclose(np.asnumpy(one), np.asnumpy(other))
 
 
+def _by_a_tape(x: Any) -> Any:
+    with np.GradientTape() as tape:
+        x = x * 1.0
+        tape.watch(x)
+        y = (x**3).sum()
+    return tape.gradient(y, x)
+
+
+@pytest.mark.parametrize("function", [_by_a_tape, np.grad(lambda x: (x**3).sum()), np.sin])
+def test_a_checkpoint_runs_compiled_code_anew(function: Callable[[Any], Any]) -> None:
+    compiled = np.checkpoint(np.compile(function, backend="eager"))
+    for factor in (1.0, 2.0, -3.0):
+        x = np.asarray([0.5, 1.5, -0.7]) * factor
+        close(compiled(x), function(x))
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_compiled_code_in_a_checkpoint_writes_outside_once(backend: str) -> None:
+    total = np.zeros(3)
+
+    @np.compile(backend=backend, background=False)
+    def added(x: Any) -> Any:
+        total[...] += x
+        return x * 2
+
+    for count in (1, 2, 3):
+        x = np.asarray([0.5, 1.5, -0.7])
+        with pytest.warns(RuntimeWarning, match="checkpoint keeps all values"), np.GradientTape() as tape:
+            tape.watch(x)
+            y = np.checkpoint(lambda x: np.sin(x) * added(np.ones(3)))(x)
+        close(tape.gradient(y, x), 2 * np.cos(x))
+        close(total, np.full(3, float(count)))
+
+
+def test_compiled_code_in_a_checkpoint_overwrites_its_argument() -> None:
+    def function(x: Any) -> Any:
+        x *= 2
+        return np.sin(x)
+
+    compiled = np.checkpoint(np.compile(function, backend="eager"))
+    for factor in (1.0, 2.0, -3.0):
+        x = np.asarray([0.5, 1.5, -0.7]) * factor
+        with pytest.warns(RuntimeWarning, match="checkpoint keeps all values"), np.GradientTape() as tape:
+            tape.watch(x)
+            y = x * 1.0
+            z = compiled(y) * y
+        close(tape.gradient(z, x), 4 * x * np.cos(2 * x) + 2 * np.sin(2 * x))
+
+
 # Errors.
 
 
