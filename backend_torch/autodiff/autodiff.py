@@ -99,13 +99,20 @@ class _Boundary:
     def __init__(self) -> None:
         self.outside = functorch.current_level()
         self.level: int | None = None
+        self._hooks = contextlib.ExitStack()
 
     def open(self) -> int:
         if self.level is None:
             if functorch.current_level() != self.outside:
                 raise RuntimeError(_FOREIGN)
+            self._hooks.enter_context(unhooked())  # which would keep values of the level without what is below it
             self.level = functorch.enter_grad()
         return self.level
+
+    def close(self) -> None:
+        if self.level is not None:
+            functorch.leave_grad()
+        self._hooks.close()
 
 
 _FOREIGN = (
@@ -130,9 +137,7 @@ def bounded(function: Callable[..., Sequence[Tensor]], *args: Any, outside_too: 
         level = boundary.level
         return results if level is None else tuple([functorch.unwrapped_for_grad(each, level) for each in results])
     finally:
-        _state.boundaries.pop()
-        if boundary.level is not None:
-            functorch.leave_grad()
+        _state.boundaries.pop().close()
 
 
 class _Watch(torch.autograd.Function):

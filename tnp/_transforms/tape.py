@@ -12,6 +12,7 @@ from typing import Any
 
 from backend_torch.autodiff import autodiff, jacobians, old_values
 from backend_torch.native import heads
+from backend_torch.tensors.memory import unwrapped
 from tnp._core.base import like, ndarray, wrap_array
 from tnp._core.convert import tensor_of
 from tnp._transforms import pytree
@@ -119,7 +120,7 @@ class GradientTape:
         if self in _open.tapes:  # not if it ends in another thread than it began in
             _open.tapes.remove(self)
         if _open.tapes:
-            _open.tapes[-1]._inside += [(self._watched, self._versions), *self._inside]
+            _open.tapes[-1]._inside += [self._below_transforms(), *self._inside]
         had_inner, self._computes_again = autodiff.end(self._before)
         self._shared = self._shared or had_inner
         self._before = None
@@ -134,6 +135,16 @@ class GradientTape:
             else:  # another shape or dtype was assigned to it
                 array.tensor = autodiff.detached(array.tensor)
         self._tell_of_writes(True)
+
+    def _below_transforms(self) -> tuple[dict[int, Watched], dict[int, int]]:
+        """Return what the tape watched, and the versions; a transform that it is in is over when a tape around asks."""
+        if not autodiff.is_transforming():
+            return self._watched, self._versions
+        below = {
+            key: (array, unwrapped(tensor), unwrapped(used), handle, index)
+            for key, (array, tensor, used, handle, index) in self._watched.items()
+        }
+        return below, {key: autodiff.version(below[key][1]) for key in self._versions}
 
     def _tell_of_writes(self, by_the_program: bool) -> None:
         _tell_of_writes(self._watched, self._versions, by_the_program)

@@ -705,3 +705,43 @@ def test_a_write_after_two_tapes_on_one_array_is_seen_by_both() -> None:
     for tape in (first, second):
         with pytest.raises(RuntimeError, match="overwritten after it was used"):
             tape.gradient(y, w)
+
+
+@pytest.mark.parametrize("options", [{}, {"persistent": True}, {"overwrites": True}], ids=str)
+@pytest.mark.parametrize("transform", [lambda f: np.vmap(f), lambda f: lambda rows: np.map_fn(f, rows)])
+def test_tapes_of_batched_tapes(transform: Any, options: dict[str, bool]) -> None:
+    """A batch is over when the tape around asks about writes, and its levels have no hooks for values."""
+    rows = np.asarray([[0.5, -0.25], [2.0, 1.0]])
+
+    def slope(x: Any) -> Any:
+        with np.GradientTape() as tape:
+            tape.watch(x)
+            y = np.sin(x) * x
+        return tape.gradient(y, x)
+
+    with np.GradientTape(**options) as around:  # type: ignore[arg-type]
+        around.watch(rows)
+        z = transform(slope)(rows)
+    expected = numpy.asarray(2 * np.cos(rows) - rows * np.sin(rows))
+    numpy.testing.assert_allclose(around.gradient(z, rows), expected, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_write_after_a_batched_tape_is_seen_by_the_tape_around() -> None:
+    rows = np.asarray([[0.5, -0.25], [2.0, 1.0]])
+
+    def writes(x: Any) -> Any:
+        for _ in range(2):  # the second array is of the level that the first tape opened, and may be written to
+            x = x * 1.0
+            with np.GradientTape() as tape:
+                tape.watch(x)
+                y = np.sin(x)
+        slope = tape.gradient(y, x)
+        x[:] = 2.0
+        return y * slope
+
+    with np.GradientTape() as around:
+        around.watch(rows)
+        z = np.vmap(writes)(rows)
+    with pytest.raises(RuntimeError, match="overwritten after it was used"):
+        around.gradient(z, rows)
