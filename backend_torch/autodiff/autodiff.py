@@ -531,7 +531,7 @@ def vjp(
 
     def again() -> Function:
         attempts.private = attempts.copies = True
-        with drawn.again():
+        with unhooked(), drawn.again():
             return attempts.once()[1]
 
     results, pull = attempts(drawn)

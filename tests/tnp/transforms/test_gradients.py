@@ -343,6 +343,12 @@ def _doubled_where_positive(x: Any) -> Any:
     return np.sin(y) * x
 
 
+def _overwrites_what_it_needs(x: Any) -> Any:
+    y = np.tanh(x)
+    y[1:] *= x[:-1]
+    return np.sin(y)
+
+
 def _in_a_map(x: Any) -> Any:
     return np.vectorized_map(np.grad(lambda x: _doubled_where_positive(x).sum()), np.stack([x, -x])).sum(0)
 
@@ -355,10 +361,22 @@ INSIDE = {
     "linearize": lambda x: np.linearize(_doubled_where_positive, x)[1](np.ones(3)),
     "jacobian": lambda x: np.jacobian(_doubled_where_positive)(x).sum(0),
     "map": _in_a_map,
+    "jacobian of an overwritten value": lambda x: np.jacobian(_overwrites_what_it_needs)(x).sum(0),
+    "vjp of an overwritten value": lambda x: np.vjp(_overwrites_what_it_needs, x)[1](np.ones(3))[0],
+    "linearize of an overwritten value": lambda x: np.linearize(_overwrites_what_it_needs, x)[1](np.ones(3)),
+    "jacobian of jvp": lambda x: np.jacobian(lambda x: np.jvp(_overwrites_what_it_needs, (x,), (x,))[1])(x).sum(0),
+    "map of a tape's Jacobian": lambda x: np.vectorized_map(_by_tape, np.stack([x, -x])).sum(0),
 }
 
 
-@pytest.mark.filterwarnings("error")
+def _by_tape(x: Any) -> Any:
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = np.tanh(x) ** 3
+    return tape.jacobian(y, x).sum(0)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("function", INSIDE.values(), ids=INSIDE)
 def test_checkpoints_of_transforms(function: Callable[[Any], Any]) -> None:
     """torch refuses a transform where a checkpoint notes values, and computes again in the middle of a batch."""
