@@ -760,7 +760,8 @@ def captured(
         It holds what has no derivative here, or a batch.
     """
     mode = _Unwrapping()
-    with functorch.down_to(None), mode, block():
+    # Without gradients: a write would become a part of what a tape around the transforms has recorded of the tensor.
+    with functorch.down_to(None), torch.no_grad(), mode, block():
         given = [compiling.in_c_order(mode.inside(each)) for each in examples]
         written: Tensors | None = None if writes is None else []
         module, outer = compiling.subgraph(

@@ -378,3 +378,27 @@ def test_places_in_memory_in_a_branch(function: Callable[[Any, Any], Any], view:
     for transform in (gradients, forward, each, gradient_of_each):
         expected = transform(flags, batch)
         np.testing.assert_allclose(np.compile(transform, backend="eager")(flags, batch), expected)
+
+
+@pytest.mark.parametrize("first", [0.5, -0.5])
+def test_a_tape_around_the_gradient_of_a_branch_that_writes_outside(first: float) -> None:
+    """The trace of a branch is no part of what the tape has recorded of the array that the branch writes to."""
+    buffer = np.zeros(3)
+
+    def product(x: Any) -> Any:
+        if x[0] > 0:
+            buffer[0] = x[0] * x[1]
+        else:
+            buffer[...] += x
+        return (x * buffer).sum()
+
+    def by_tape(x: Any) -> Any:
+        with np.GradientTape() as tape:
+            x = x * 1.0
+            tape.watch(x)
+            buffer[...] = x * 3
+            y = np.grad(product)(x).sum()
+        return tape.gradient(y, x)
+
+    x = np.asarray([first, 1.5, -0.7])
+    np.testing.assert_allclose(np.compile(by_tape, backend="eager")(x), by_tape(x))
