@@ -29,6 +29,7 @@ from backend_torch.autodiff.old_values import (
 from backend_torch.autodiff.replayed_draws import Draws
 from backend_torch.native import heads
 from backend_torch.tensors import trace_state
+from backend_torch.tensors.memory import is_readable
 from backend_torch.torch_private import autograd, functorch, messages, traces
 from backend_torch.torch_private.functorch import is_transforming
 from backend_torch.torch_private.tensor_internals import version_of
@@ -738,6 +739,42 @@ class _Custom(torch.autograd.Function):
 
         results = _Custom.apply(batched, slopes, *tensors)
         return results, (0,) * len(results)
+
+
+class _WithoutRule(torch.autograd.Function):
+    """The same values; an error for their derivative, unless that is zero."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(values: Tensor) -> Tensor:
+        return values.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        if _is_zero(gradient):  # a part that was overwritten, or beside what is used
+            return None
+        raise NotImplementedError(
+            "the derivative depends on what a function with a derivative of its own wrote to its argument, for which "
+            "it has no rule: return that from the function, or give it a copy"
+        )
+
+
+def _is_zero(gradient: Tensor) -> bool:
+    """Whether a gradient is known to be zero, and is not differentiated itself."""
+    while functorch.is_wrapped(gradient) and not gradient.requires_grad:
+        gradient = functorch.get_unwrapped(gradient)
+    return is_readable(gradient) and not gradient.requires_grad and not gradient.any()
+
+
+def without_rule(values: Tensor) -> Tensor:
+    """Return what a `custom` function wrote to an argument; NotImplementedError when that is differentiated."""
+    made: Tensor = _WithoutRule.apply(values)
+    return made
 
 
 def custom(function: Function, gradient: Function, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:

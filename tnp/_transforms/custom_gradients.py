@@ -6,15 +6,18 @@ Layer: owns the arguments and results of such functions. The backend registers t
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from backend_torch.autodiff import autodiff
 from backend_torch.autodiff.replayed_draws import Draws
-from tnp._core.base import like, wrap
+from backend_torch.tensors import memory
+from tnp._core.base import like, wrap, wrap_array
 from tnp._core.convert import tensor_of
+from tnp._core.strided_views import UNDESCRIBED
 from tnp._transforms import pytree
-from tnp._transforms.gradients import as_array, vjp
+from tnp._transforms.gradients import as_array, tensor_in, vjp
 from tnp._transforms.reruns import Runs
 
 Tensor = Any
@@ -106,8 +109,9 @@ def custom_gradient(fn: Callable[..., Any]) -> Callable[..., Any]:
     Parameters
     ----------
     fn : callable
-        Takes arrays, and returns a pair: its result, an array or a tuple of arrays, and a function that takes a
-        gradient for each result and returns one for each argument.
+        Takes arrays, containers of arrays and other values, and returns a pair: its result, an array or a tuple or
+        another container of arrays, and a function that takes a gradient for each result and returns one for each
+        argument, built like it. None stands for zeros, and for arguments that have no gradient.
 
     Returns
     -------
@@ -117,11 +121,14 @@ def custom_gradient(fn: Callable[..., Any]) -> Callable[..., Any]:
     Raises
     ------
     ValueError
-        When differentiated: the gradients and the arguments differ in number or in a shape.
+        When differentiated: the gradients and the arguments differ in number, structure or a shape.
+    NotImplementedError
+        When differentiated: the derivative depends on what ``fn`` wrote to an argument.
 
     Notes
     -----
-    When the gradient is needed, ``fn`` is called again for its function, which can be differentiated as well.
+    When the gradient is needed, ``fn`` is called again for its function, which can be differentiated as well, with
+    copies of the arguments as they were. Arguments by name come in the order of the signature, and defaults too.
 
     See also ``tf.custom_gradient`` and ``jax.custom_vjp``.
 
@@ -137,34 +144,109 @@ def custom_gradient(fn: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(fn)
-    def wrapped(*args: Any) -> Any:
-        arrays = [as_array(arg) for arg in args]
-        single, drawn = False, Draws()
-
-        def call(tensors: Sequence[Tensor]) -> tuple[list[Tensor], Any]:
-            nonlocal single
-            result, gradient = fn(*[like(array, tensor) for array, tensor in zip(arrays, tensors, strict=True)])
-            single = not isinstance(result, (tuple, list))
-            return [tensor_of(each) for each in ([result] if single else result)], gradient
-
-        def gradients(tensors: Sequence[Tensor], upstream: Sequence[Tensor]) -> list[Any]:
-            with drawn.again():
-                _, gradient = call(tensors)
-            given = gradient(*[wrap(tensor) for tensor in upstream])
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        def gradients(args: tuple[Any, ...], upstream: tuple[Any, ...]) -> list[Any]:
+            given = fn(*args)[1](*upstream)
             given = list(given) if isinstance(given, (tuple, list)) else [given]
-            if len(given) != len(arrays):
-                raise ValueError(f"custom_gradient: {len(given)} gradients for {len(arrays)} arguments")
-            return [
-                None if each is None else _fitting(tensor_of(each), array, index)
-                for index, (each, array) in enumerate(zip(given, arrays, strict=True))
-            ]
+            if len(given) not in (count, len(args)):
+                raise ValueError(f"custom_gradient: {len(given)} gradients for {len(args)} arguments")
+            given += [None] * (len(args) - len(given))
+            names = [f"gradient {index}" for index in range(len(args))]
+            return [part for each in zip(given, args, names, strict=True) for part in _parts(*each)]
 
-        with drawn:
-            results = autodiff.custom(lambda *tensors: call(tensors)[0], gradients, [tensor_of(a) for a in arrays])
-        made = tuple([wrap(result) for result in results])
-        return made[0] if single else made
+        count, args = len(args), _positional(fn, args, kwargs)
+        return _custom(lambda *args: fn(*args)[0], args, gradients)
 
     return wrapped
+
+
+def _positional(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Return all arguments of a call, defaults too, by position; TypeError for one that has only a name."""
+    try:
+        signature = inspect.signature(fn)
+    except ValueError:  # of a builtin
+        pass
+    else:
+        bound = signature.bind(*args, **kwargs)
+        kwargs = bound.kwargs
+        bound.apply_defaults()
+        args = bound.args
+    if kwargs:
+        raise TypeError(f"a function with a derivative of its own takes no argument by name alone: {', '.join(kwargs)}")
+    return args
+
+
+def _custom(
+    fn: Callable[..., Any], args: tuple[Any, ...], gradients: Callable[[tuple[Any, ...], tuple[Any, ...]], list[Any]]
+) -> Any:
+    """Return ``fn(*args)``, whose derivative is ``gradients(args, gradients of the results)``: one for each array.
+
+    Where something differentiates, ``fn`` gets copies, because the derivative is that at the values before ``fn`` wrote
+    to them. What it wrote is then written to the arguments.
+    """
+    args = pytree.mapped(as_array, args, pytree.becomes_array)
+    arrays: list[Any] = []
+    pytree.flatten(args, arrays)
+    tensors = [tensor_in(array) for array in arrays]
+    is_copied = any(map(autodiff.may_be_differentiated, tensors)) or any(type(each) in UNDESCRIBED for each in arrays)
+    drawn, result, written = Draws(), None, list[int]()
+
+    def built(tensors: Sequence[Tensor], is_copied: bool) -> Any:
+        remaining = iter([memory.copied(tensor) for tensor in tensors] if is_copied else tensors)
+        return pytree.mapped(lambda array: like(array, next(remaining)), args)
+
+    def run(*tensors: Tensor) -> list[Tensor]:
+        nonlocal result, written
+        own: list[Any] = []
+        given = built(tensors, is_copied)
+        pytree.flatten(given, own)
+        versions = [_writes(each) for each in own]
+        result = pytree.mapped(as_array, fn(*given), pytree.becomes_array)
+        written = [i for i, each in enumerate(own) if is_copied and _writes(each) != versions[i]]
+        leaves: list[Any] = []
+        pytree.flatten(result, leaves)
+        return [tensor_in(leaf) for leaf in leaves] + [memory.copied(own[i].tensor) for i in written]
+
+    def pulled(tensors: Sequence[Tensor], upstream: Sequence[Tensor]) -> list[Any]:
+        weights = _in_place_of_arrays(result, upstream)
+        with drawn.again():
+            given = built(tensors, True)
+            found = gradients(given, tuple(weights) if isinstance(result, (tuple, list)) else (weights,))
+        return [None if each is None else tensor_in(each) for each in found]
+
+    with drawn:
+        results = autodiff.custom(run, pulled, tensors)
+    made = _in_place_of_arrays(result, results)
+    for index, values in zip(written, results[len(results) - len(written) :], strict=True):
+        arrays[index][...] = wrap_array(autodiff.without_rule(values))
+    return made
+
+
+def _writes(array: Any) -> int:
+    return autodiff.version(memory.unwrapped(array.tensor))
+
+
+def _in_place_of_arrays(tree: Any, tensors: Sequence[Tensor]) -> Any:
+    remaining = iter(tensors)
+    return pytree.mapped(lambda _: wrap(next(remaining)), tree)
+
+
+def _parts(gradient: Any, argument: Any, name: str) -> list[Any]:
+    """Return the gradient of each array of an argument; None for zeros. ValueError if one does not fit."""
+    if pytree.is_array(argument):
+        gradient = None if gradient is None else as_array(gradient)
+        if gradient is not None and gradient.shape != argument.shape:
+            raise ValueError(
+                f"custom_gradient: {name} has shape {gradient.shape}, but the argument {argument.shape}"
+            )
+        return [gradient]
+    children = pytree.children(argument)
+    if children is None:
+        return []
+    given = dict.fromkeys(children) if gradient is None else pytree.children(gradient)
+    if given is None or set(given) != set(children):
+        raise ValueError(f"custom_gradient: {name} is built differently from the argument {argument!r}")
+    return [part for key, child in children.items() for part in _parts(given[key], child, f"{name}[{key!r}]")]
 
 
 def custom_jvp(fn: Callable[..., Any]) -> CustomJvp:
@@ -173,18 +255,20 @@ def custom_jvp(fn: Callable[..., Any]) -> CustomJvp:
     Parameters
     ----------
     fn : callable
-        Takes arrays, and returns an array or a tuple of arrays.
+        Takes arrays, containers of arrays and other values, and returns an array or a container of arrays.
 
     Returns
     -------
     CustomJvp
         A function like ``fn``; its method ``defjvp`` takes the rule: a function of a tuple of arguments and a tuple of
-        their tangents, linear in the tangents, that returns the result and its tangent.
+        their tangents, linear in the tangents, that returns the result and its tangent. Tangents of integers are zeros.
 
     Raises
     ------
     ValueError
         When differentiated: ``defjvp`` has not been called, or a tangent has another shape than its result.
+    NotImplementedError
+        When differentiated: the derivative depends on what ``fn`` wrote to an argument.
 
     Notes
     -----
@@ -216,35 +300,29 @@ class CustomJvp:
     def __init__(self, fn: Callable[..., Any]) -> None:
         self._rule: Callable[[Any, Any], Any] | None = None
         self._fn = fn
-        self._call = custom_gradient(self._with_gradient)
         functools.update_wrapper(self, fn)
 
-    def __call__(self, *args: Any) -> Any:
-        return self._call(*args)
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _custom(self._fn, _positional(self._fn, args, kwargs), self._gradients)
 
     def defjvp(self, rule: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         """Set the rule of the derivative and return it, as a decorator does."""
         self._rule = rule
         return rule
 
-    def _with_gradient(self, *primals: Any) -> tuple[Any, Callable[..., Any]]:
-        result = self._fn(*primals)
+    def _gradients(self, primals: tuple[Any, ...], upstream: tuple[Any, ...]) -> list[Any]:
+        if self._rule is None:
+            raise ValueError("custom_jvp: the function has no rule: call its defjvp")
+        rule = self._rule
+        arrays: list[Any] = []
+        pytree.flatten(primals, arrays)
+        zeros = [like(array, autodiff.zeros(array.tensor)) for array in arrays]
+        places = [place for place, array in enumerate(arrays) if autodiff.is_differentiable(array.tensor)]
 
-        def gradient(*upstream: Any) -> Any:
-            if self._rule is None:
-                raise ValueError("custom_jvp: the function has no rule: call its defjvp")
-            rule = self._rule
-            zeros = [like(array, autodiff.zeros(array.tensor)) for array in primals]
-            _, pullback = vjp(lambda *tangents: rule(primals, tangents)[1], *zeros)
-            return pullback(upstream if isinstance(result, (tuple, list)) else upstream[0])
+        def tangent(*given: Any) -> Any:
+            remaining = iter([given[places.index(i)] if i in places else zero for i, zero in enumerate(zeros)])
+            return rule(primals, pytree.mapped(lambda _: next(remaining), primals))[1]
 
-        return result, gradient
-
-
-def _fitting(gradient: Tensor, argument: Any, index: int) -> Tensor:
-    """Return a gradient in the shape of its argument; ValueError if it does not fit."""
-    if tuple(gradient.shape) != argument.shape:
-        raise ValueError(
-            f"custom_gradient: gradient {index} has shape {tuple(gradient.shape)}, but the argument {argument.shape}"
-        )
-    return gradient
+        result, pullback = vjp(tangent, *[zeros[place] for place in places])
+        found = pullback(upstream if isinstance(result, (tuple, list)) else upstream[0])
+        return [found[places.index(i)] if i in places else None for i in range(len(arrays))]

@@ -751,3 +751,115 @@ def test_forward_mode_of_a_derivative_that_reads_its_argument(name: str) -> None
     close(np.jvp(run, (x,), (along,))[1], difference, rtol=1e-7)
     close(np.jacobian(run, mode="forward")(x) @ along, difference, rtol=1e-7)
     close(np.jvp(np.compile(run, backend="eager"), (x,), (along,))[1], difference, rtol=1e-7)
+
+
+def moves_by_gradient(x: Any) -> Any:
+    x += 10
+    return (x * x).sum(), lambda upstream: upstream * 2 * x
+
+
+def moves(x: Any) -> Any:
+    x += 10
+    return (x * x).sum()
+
+
+moves_by_tangent = np.custom_jvp(moves)
+moves_by_tangent.defjvp(lambda primals, tangents: (None, (2 * (primals[0] + 10) * tangents[0]).sum()))
+WRITING = [np.custom_gradient(moves_by_gradient), moves_by_tangent]
+WRITTEN: dict[str, Callable[[Any], Any]] = {
+    "grad": lambda f: np.grad(f),
+    "value_and_grad": lambda f: lambda x: np.value_and_grad(f)(x)[1],
+    "jacobian": np.jacobian,
+    "forward": lambda f: np.jacobian(f, mode="forward"),
+    "vjp": lambda f: lambda x: np.vjp(f, x)[1](1.0)[0],
+    "compiled": lambda f: np.compile(np.grad(f), backend="eager"),
+    "batched": lambda f: np.grad(lambda x: np.vectorized_map(f, x[None]).sum()),
+}
+
+
+@pytest.mark.parametrize("transform", WRITTEN)
+@pytest.mark.parametrize("fn", WRITING)
+def test_functions_with_derivatives_of_their_own_may_write_to_arguments(fn: Any, transform: str) -> None:
+    x = np.asarray([1.0, 2.0])
+    close(WRITTEN[transform](fn)(x), [22.0, 24.0])
+    close(x, [1.0, 2.0])
+
+    def reads(x: Any) -> Any:
+        return fn(w) * x.sum()
+
+    w = np.asarray([1.0, 2.0])
+    close(WRITTEN[transform](reads)(x), [265.0, 265.0])
+    close(w, [11.0, 12.0])
+    assert fn(x) == 265
+    close(x, [11.0, 12.0])
+    backwards = np.asarray([1.0, 2.0])[::-1]
+    fn(backwards)
+    close(backwards.copy(), [12.0, 11.0])
+
+
+@pytest.mark.parametrize("transform", WRITTEN)
+@pytest.mark.parametrize("fn", WRITING)
+def test_what_they_write_to_arguments_has_no_derivative(fn: Any, transform: str) -> None:
+    def reads(x: Any) -> Any:
+        y = x * 1
+        return fn(y) + y.sum()
+
+    with pytest.raises(NotImplementedError, match="wrote to its argument"):
+        WRITTEN[transform](reads)(np.asarray([1.0, 2.0]))
+
+
+@np.custom_gradient
+def power(x: Any, n: int = 3, *, of: str = "x") -> Any:
+    y = x * 0 + 1
+    for _ in range(n):
+        y = y * x
+    return y.sum(), lambda upstream: (upstream * n * x ** (n - 1), None)
+
+
+@np.custom_jvp
+def power_forward(x: Any, n: int = 3) -> Any:
+    return (x**n).sum()
+
+
+@power_forward.defjvp
+def power_rule(primals: Any, tangents: Any) -> Any:
+    (x, n), (x_dot, n_dot) = primals, tangents
+    assert n_dot == 0
+    return power_forward(x, n), (n * x ** (n - 1) * x_dot).sum()
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("fn", [power, power_forward])
+def test_their_arguments_have_names_defaults_and_integers(fn: Any, compiled: bool) -> None:
+    x = np.asarray([1.0, 2.0])
+    for call in (fn, lambda x: fn(x, 3), lambda x: fn(x, n=3), lambda x: fn(n=3, x=x)):
+        gradient = np.grad(call)
+        close((np.compile(gradient, backend="eager") if compiled else gradient)(x), [3.0, 12.0])
+        assert call(x) == 9
+    close(np.hessian(fn)(x), [[6.0, 0.0], [0.0, 12.0]])
+    with pytest.raises(TypeError, match="takes no argument by name alone: of"):
+        power(x, of="y")
+
+
+def test_their_arguments_are_containers() -> None:
+    @np.custom_gradient
+    def by_gradient(p: Any, kind: str) -> Any:
+        assert kind == "square"
+        return {"sum": (p["a"] ** 2).sum() + p["b"]}, lambda up: ({"a": up["sum"] * 2 * p["a"], "b": up["sum"]}, None)
+
+    @np.custom_jvp
+    def by_tangent(p: Any, kind: str) -> Any:
+        return {"sum": (p["a"] ** 2).sum() + p["b"]}
+
+    @by_tangent.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        (p, kind), (t, _) = primals, tangents
+        return by_tangent(p, kind), {"sum": (2 * p["a"] * t["a"]).sum() + t["b"]}
+
+    for fn in (by_gradient, by_tangent):
+        found = np.grad(lambda p, fn=fn: fn(p, "square")["sum"])({"a": np.asarray([1.0, 2.0]), "b": np.asarray(3.0)})
+        close(found["a"], [2.0, 4.0])
+        close(found["b"], 1.0)
+    misfit = np.custom_gradient(lambda p: (p["a"].sum(), lambda upstream: {"b": upstream}))
+    with pytest.raises(ValueError, match="gradient 0 is built differently from the argument"):
+        np.grad(misfit)({"a": np.ones(2)})
