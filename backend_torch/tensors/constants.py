@@ -75,13 +75,23 @@ class Numbers(_Table):
         return exact.item()
 
 
+def holds(dtype: torch.dtype, size: Any) -> bool:
+    """Whether a dtype has a symbolic size; from then on the trace is for sizes alone of which the answer holds."""
+    if dtype is torch.bool or dtype.is_complex or (dtype.is_floating_point and dtype is not torch.float16):
+        return True
+    limits = torch.finfo(dtype) if dtype.is_floating_point else torch.iinfo(dtype)
+    return bool(int(limits.min) <= size <= int(limits.max))
+
+
 class _OpenConstants:
-    """Symbolic size of a trace -> 0-d tensor of one dtype, made in the trace."""
+    """Symbolic size of a trace -> 0-d tensor of one dtype, made in the trace; what a number gives if it is too large."""
 
     def __init__(self, dtype: torch.dtype) -> None:
         self.dtype = dtype
 
     def __getitem__(self, size: Any) -> torch.Tensor:
+        if not holds(self.dtype, size):
+            return constants(self.dtype, int)[int(size)]
         return torch.full((), size, dtype=torch.int64).to(self.dtype)
 
 
@@ -89,6 +99,8 @@ class _OpenNumbers(_OpenConstants):
     """Symbolic size of a trace -> its substitute in kernels that take a number."""
 
     def __getitem__(self, size: Any) -> Any:
+        if not holds(self.dtype, size):
+            return numbers(self.dtype, int)[int(size)]
         return size if not (self.dtype.is_floating_point or self.dtype.is_complex) else torch.sym_float(size)
 
 

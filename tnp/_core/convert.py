@@ -13,7 +13,7 @@ import contextlib
 import itertools
 import math
 import operator
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from backend_torch.autodiff import autodiff
 from backend_torch.graphs import symbolic
 from backend_torch.kernels import value_checks
 from backend_torch.native import heads
-from backend_torch.tensors import devices, host_views, interop, memory, trace_state
+from backend_torch.tensors import constants, devices, host_views, interop, memory, trace_state
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy, to_torch
@@ -39,6 +39,7 @@ from tnp._core.interop import NO_COPY, check_libraries, check_library, host_valu
 from tnp._core.readonly_views import readonly_array, view_like, view_of
 
 Tensor = Any
+_new = object.__new__
 _PLAIN = frozenset({int, float, bool, complex})
 _OWN_MEMORY = (list, tuple, int, float, complex, np.generic)
 
@@ -93,6 +94,30 @@ def tensors_of(*values: Any, check: Callable[[tuple[int, ...]], object] | None =
             for value in values:
                 check(value.shape if isinstance(value, ndarray) else np.asarray(value).shape)
         raise
+
+
+def _dtype_of(array: Any) -> Any:
+    return array.dtype if memory.is_tensor(array) else to_torch[array.dtype.newbyteorder("=")]
+
+
+def with_sizes(operands: Sequence[Any]) -> tuple[Any, ...]:
+    """Return operands with symbolic sizes as Python's numbers of the trace.
+
+    Beside numbers alone they are decided, and where they are too large for an array beside them: NumPy refuses those,
+    or has rules for them. The trace is valid for sizes that the dtype holds.
+    """
+    dtypes = [_dtype_of(x) for x in operands if isinstance(x, (ndarray, np.ndarray)) or memory.is_tensor(x)]
+    found = []
+    for operand in operands:
+        made = operand
+        if symbolic.is_symbol(operand):
+            if dtypes and all(constants.holds(dtype, operand) for dtype in dtypes):
+                made = _new(number)
+                made.tensor = symbolic.tensor(operand)
+            else:
+                made = symbolic.decided(operand)
+        found.append(made)
+    return tuple(found)
 
 
 def tensor_of_shape(value: Any, check: Callable[[tuple[int, ...]], object], beside: tuple[Any, ...] = ()) -> Tensor:

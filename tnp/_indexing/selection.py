@@ -13,6 +13,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from backend_torch.graphs import symbolic
 from backend_torch.kernels import indexing, selection
 from backend_torch.native import heads
 from backend_torch.tensors import memory
@@ -20,7 +21,7 @@ from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy, to_torch
 from tnp._core.base import ndarray, number, wrap, wrap_array
-from tnp._core.convert import home_of, tensor_of, tensor_of_shape, tensors_of
+from tnp._core.convert import home_of, tensor_of, tensor_of_shape, tensors_of, with_sizes
 from tnp._core.errors import MOST_OPERANDS, broadcast, explain, integer_axis, integer_of, normalize_axis
 from tnp._core.function_overrides import REFUSALS
 from tnp._core.host_fallback import refused_here
@@ -48,6 +49,8 @@ def _common_dtype(*kinds: Any) -> np.dtype:
 
 def _promoted(values: Sequence[Any], home: Any, wraps: bool = True) -> list[Tensor]:
     """Convert arrays and Python scalars to tensors of their promoted dtype; Python data goes to ``home``."""
+    if any(map(symbolic.is_symbol, values)):
+        values = with_sizes(values)
     operands = [value if type(value) in WEAK else tensor_of(value, device=home) for value in values]
     kinds: list[Any] = [
         given.weak if type(given) is number else type(v) if type(v) in WEAK else to_numpy[v.dtype]

@@ -10,6 +10,7 @@ from typing import Any, overload
 
 import numpy
 
+from backend_torch.graphs import symbolic
 from backend_torch.kernels import mathematics as kernels
 from backend_torch.kernels.indexing import without_leading_ones
 from backend_torch.native import heads
@@ -17,7 +18,7 @@ from backend_torch.tensors import creation
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import SIGNED, to_numpy, to_torch
 from tnp._core.base import SCALARS, ndarray, number, wrap, wrap_array
-from tnp._core.convert import array, asarray, tensor_of
+from tnp._core.convert import array, asarray, tensor_of, with_sizes
 from tnp._core.dtype_table import PLAIN
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import copy_mode, explain, long_of, refuse_cast, unassignable
@@ -95,6 +96,8 @@ def clip(
         if type(a) is Selection and out is None:
             return over(clip, a, min, max, **kwargs)
         a = asarray(a)
+    if symbolic.is_symbol(min) or symbolic.is_symbol(max):
+        _, min, max = with_sizes((a, min, max))
     if out is None and not kwargs and _representable(a, min) and _representable(a, max):
         try:
             return wrap(kernels.clamp(a.tensor, min, max))

@@ -25,7 +25,7 @@ from backend_torch.tensors.constants import cast_constant, constant, constants, 
 from backend_torch.tensors.dtypes import to_numpy, to_torch
 from tnp._core import host_fallback
 from tnp._core.base import ndarray, number, scalar, wrap
-from tnp._core.convert import as_order, asarray, check_fits, home_of, output_tensor, tensor_of
+from tnp._core.convert import as_order, asarray, check_fits, home_of, output_tensor, tensor_of, with_sizes
 from tnp._core.dtype_table import PLAIN, Loops
 from tnp._core.dtypes import DtypeError, numpy_dtype
 from tnp._core.errors import explain, long_of, refuse_cast
@@ -73,23 +73,6 @@ def _mask(where: Any, home: Any) -> Tensor:
     mask = tensor_of(where, device=home)
     refuse_cast(to_numpy[mask.dtype], np.dtype(bool), "safe")
     return mask
-
-
-def _with_sizes(operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return operands with symbolic sizes as Python's numbers of the trace; beside numbers alone they are decided.
-
-    ``int(np.sqrt(n))`` is a length.
-    """
-    found = []
-    beside = any(isinstance(x, ndarray) or memory.is_tensor(x) for x in operands)
-    for operand in operands:
-        if symbolic.is_symbol(operand) and beside:
-            made = _new(number)
-            made.tensor = symbolic.tensor(operand)
-        else:
-            made = symbolic.decided(operand) if symbolic.is_symbol(operand) else operand
-        found.append(made)
-    return tuple(found)
 
 
 _MISSING = object()
@@ -228,8 +211,8 @@ class Ufunc:
             raise TypeError(f"{self.__name__}() takes from 2 to {self.nargs} positional arguments but 1 was given")
         order = checked_order(order)
         outs = outputs(self.nout, out)
-        if any(map(symbolic.is_symbol, operands)):
-            operands = _with_sizes(operands)
+        if any(map(symbolic.is_symbol, operands)):  # beside numbers alone: ``int(np.sqrt(n))`` is a length
+            operands = with_sizes(operands)
         inputs, targets, home = self._operands(operands, outs, casting, dtype, signature, sig)
         mask = None if where is True else _mask(where, home)
         function = self._kernel.resolve(*[t.dtype for t in inputs])

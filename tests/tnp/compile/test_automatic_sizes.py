@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -176,3 +177,31 @@ def test_reversed_axes_leave_sizes_open() -> None:
         x = numpy.arange(float(size))
         numpy.testing.assert_array_equal(np.asnumpy(compiled(np.asarray(x))), x[::-1] * 3)
     assert compiled.cache_info().traces == 1
+
+
+SIZES_BESIDE_SMALL_INTEGERS: list[Callable[[Any, Any], Any]] = [
+    lambda x, a: a * len(x),
+    lambda x, a: x.size - a,
+    lambda x, a: a > len(x),
+    lambda x, a: a**len(x),
+    lambda x, a: np.minimum(a, len(x)),
+    lambda x, a: np.multiply(a, -len(x), dtype=a.dtype),
+    lambda x, a: np.where(a > 2, a, len(x)),
+    lambda x, a: np.clip(a, 0, len(x)),
+    lambda x, a: np.choose(a % 2, [a, len(x)]),
+]
+
+
+@pytest.mark.parametrize("function", SIZES_BESIDE_SMALL_INTEGERS)
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "float32"])
+def test_a_size_beside_an_array_of_small_integers_is_a_number(function: Callable[[Any, Any], Any], dtype: str) -> None:
+    def outcome(function: Callable[[Any, Any], Any], length: int) -> tuple[str, str]:
+        try:
+            result = function(np.ones(length), np.asarray([1, 2, 3], dtype=dtype))
+        except Exception as error:
+            return type(error).__name__, str(error)
+        return str(result.dtype), repr(result)
+
+    compiled = np.compile(function, dynamic=True, backend="eager")
+    for length in (3, 5, 130, 300, 70_000):
+        assert outcome(compiled, length) == outcome(function, length)
