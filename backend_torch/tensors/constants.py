@@ -84,7 +84,10 @@ def holds(dtype: torch.dtype, size: Any) -> bool:
 
 
 class _OpenConstants:
-    """Symbolic size of a trace -> 0-d tensor of one dtype, made in the trace; what a number gives if it is too large."""
+    """Symbolic size of a trace -> 0-d tensor of one dtype, made in the trace.
+
+    For a size that the dtype does not hold it is what a number gives.
+    """
 
     def __init__(self, dtype: torch.dtype) -> None:
         self.dtype = dtype

@@ -31,6 +31,7 @@ from tnp._compile.outer_state import (
     has_identity,
     is_container,
     is_static_array,
+    layout_of,
 )
 from tnp._compile.static_arguments import Static
 from tnp._core.base import SCALARS, flatiter, indirect, ndarray, readonly, scalar, strided, subclass, wrap, wrap_array
@@ -496,8 +497,14 @@ class _Reading(_Text):
             self._array(name, value, other_kind)
             return
         inner = None if is_static_array(value) else children(value)
-        if id(value) in self._state.grown or is_static_array(value):
+        if id(value) in self._state.grown:
             self._unless(f"{name} is not {known}")
+            for key in self._state.grown[id(value)][1]:
+                entry = f"{self.constant(dict.get)}({name}, {self.constant(key)}, {self.constant(MISSING)})"
+                self._value(entry, dict.get(value, key, MISSING))
+        elif is_static_array(value):
+            layout = self.constant(layout_of(value))
+            self._unless(f"{name} is not {known} or {self.constant(layout_of)}({name}) != {layout}")
         elif kind in (int, str, bytes) or (kind is float and value and not math.isnan(value)):
             self._unless(f"{name} is not {known} and ({other_kind} or {name} != {known})")
         elif isinstance(value, (set, frozenset)):

@@ -98,7 +98,7 @@ class _Search:
         return root not in _LIBRARIES and not file.startswith(installed())
 
     def _visit(self, value: Any) -> None:
-        if issubclass(type(value), _PLAIN) or type(value) is float or id(value) in self.seen:
+        if type(value) in _PLAIN or type(value) is float or id(value) in self.seen:
             return
         self.seen[id(value)] = value
         if pytree.is_array(value):
@@ -117,6 +117,7 @@ class _Search:
             self._add(Place("attribute", value, "keywords"))
         elif (held := next((name for kind, name in _HELD.items() if isinstance(value, kind)), None)) is not None:
             self._add(Place("attribute", value, held))
+            self._instance(value)
         elif isinstance(value, types.MappingProxyType):
             self._visit(gc.get_referents(value)[0])
         elif isinstance(value, weakref.ref):
@@ -129,21 +130,26 @@ class _Search:
         elif isinstance(value, (list, tuple, set, frozenset, dict, collections.deque)):
             for item in list(value.values() if isinstance(value, dict) else value):
                 self._visit(item)
+            self._instance(value)
         elif isinstance(value, types.ModuleType):
             if value.__name__.partition(".")[0] not in _CONSTANT:
                 self.instances[id(value)] = value
         else:
-            kind = value if isinstance(value, type) else type(value)
-            if kind.__module__.partition(".")[0] in _OPAQUE:
-                return
-            self.instances[id(value)] = value
-            self._visit(type(kind))  # whose properties are attributes of the class
-            if "__wrapped__" in getattr(value, "__dict__", ()):
-                self._visit(value.__wrapped__)
-            for each in self._classes(kind):
-                for name, member in list(each.__dict__.items()):
-                    if name.startswith("__") and isinstance(member, types.FunctionType):
-                        self._visit(member)  # run by operators and calls
+            self._instance(value)
+
+    def _instance(self, value: Any) -> None:
+        """Note an object, or a class, for its attributes."""
+        kind = value if isinstance(value, type) else type(value)
+        if kind.__module__.partition(".")[0] in _OPAQUE:
+            return
+        self.instances[id(value)] = value
+        self._visit(type(kind))  # whose properties are attributes of the class
+        if "__wrapped__" in getattr(value, "__dict__", ()):
+            self._visit(value.__wrapped__)
+        for each in self._classes(kind):
+            for name, member in list(each.__dict__.items()):
+                if name.startswith("__") and isinstance(member, types.FunctionType):
+                    self._visit(member)  # run by operators and calls
 
     def _classes(self, kind: type) -> list[type]:
         """Return the class and its bases that are the user's."""
@@ -323,6 +329,11 @@ def is_static_array(value: Any) -> bool:
     return pytree.is_array(value) and type(value) not in OPEN and not memory.is_tensor(value)
 
 
+def layout_of(array: Any) -> Any:
+    """Return what can be assigned to a NumPy array beside its values; None for a number."""
+    return (array.shape, array.strides, array.dtype) if isinstance(array, np.ndarray) else None
+
+
 def children(value: Any) -> list[Any] | None:
     """Return the items of a container to look into; None if it is not a container."""
     if isinstance(value, _MAPPINGS):
@@ -416,6 +427,9 @@ class OuterState:
         Whether its code may change what is outside, though it has not.
     names : set of str
         The names of the attributes that its code reads.
+    grown : dict
+        The containers that the function has only added static items to, by identifier, each with the keys that are
+        compared: those of a dictionary, and none of a list, which may be a log.
     pinned : dict
         The containers that the function wrote to, by identifier: another container there needs another trace.
     outside : dict
@@ -505,11 +519,16 @@ class OuterState:
             return kind, value.tobytes()
         if has_identity(value) and not isinstance(value, np.ndarray):  # which is no array of the trace
             found.append(value)
-        if id(value) in self.grown or (kind is list and not self._lists):
+        if id(value) in self.grown:
+            entries = [self._outline(dict.get(value, key, MISSING), arrays, found) for key in self.grown[id(value)][1]]
+            return _Same(value), entries
+        if kind is list and not self._lists:
             return _Same(value)
         if isinstance(value, _SETS):
             return kind, frozenset(value)
-        inner = None if is_static_array(value) else children(value)
+        if is_static_array(value):
+            return kind, _Same(value), layout_of(value)
+        inner = children(value)
         if inner is None:
             return kind, _Same(value), Content(value) if is_container(value) else None
         keys = tuple(value) if isinstance(value, _MAPPINGS) else None
@@ -585,7 +604,8 @@ class OuterState:
             if isinstance(container, ndarray):
                 note(Place("attribute", container, "tensor"), content[0], container.tensor)
                 note(_Writeable("attribute", container, "writeable"), content[1], container.flags.writeable)
-        self.grown |= {id(container): container for container, _, _ in self.unrepeated()}
+        for container, content, _ in self.unrepeated():
+            self.grown[id(container)] = container, _static_keys(container, content)
         return list(found.values())
 
     def unrepeated(self) -> Iterator[tuple[Any, Any, bool]]:
@@ -742,6 +762,13 @@ def _is_note(container: Any, before: Any) -> bool | None:
     is_longer = all(map(operator.is_, container, before)) and len(container) >= len(before)
     new = [*container][len(before) :]
     return (is_longer and not any(map(holds_traced, new))) if new or not is_longer else None
+
+
+def _static_keys(container: Any, before: Any) -> list[Any]:
+    """Return the keys of a dictionary that a trace has added to whose values a graph does not set, if they are few."""
+    if not isinstance(container, dict) or len(container) > _MANY:
+        return []
+    return [key for key, value in container.items() if key in before or not holds_traced(value)]
 
 
 def _state(tree: Any) -> dict[str, Any]:

@@ -11,11 +11,18 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
+from tnp._transforms import pytree
+
 Function = Callable[..., Any]
 
 
 class Static:
-    """A value that is a part of a call's signature; it equals values of the same class that are ``==``."""
+    """A value that is a part of a call's signature; it equals values of the same class that are ``==``.
+
+    Equal numbers of other types, or of another sign of zero, are different values.
+    """
 
     __slots__ = ("value",)
 
@@ -26,7 +33,7 @@ class Static:
         if not isinstance(other, Static):
             return NotImplemented
         mine, others = self.value, other.value
-        return mine is others or (type(mine) is type(others) and bool(mine == others))
+        return mine is others or (bool(mine == others) and _exactly(mine) == _exactly(others))
 
     def __hash__(self) -> int:
         return hash(self.value)
@@ -102,6 +109,19 @@ class StaticArguments:
                 "instead of a list, and don't make an array's argument static"
             ) from None
         return Static(value)
+
+
+def _exactly(value: Any) -> Any:
+    """Return what tells a value from others that are equal to it: types, and the signs of zeros."""
+    kind = type(value)
+    if kind is float:
+        return kind, value.hex()
+    if kind is complex:
+        return kind, value.real.hex(), value.imag.hex()
+    if isinstance(value, np.generic):
+        return kind, value.tobytes()
+    items = value if isinstance(value, tuple) else [getattr(value, name) for name in pytree.fields(value) or ()]
+    return kind, tuple(map(_exactly, items))
 
 
 def _value(argument: Any) -> Any:

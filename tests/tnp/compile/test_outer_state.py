@@ -771,3 +771,81 @@ def test_a_numpy_array_from_outside_is_read_at_each_call(layout: Any) -> None:
             target = whole if numpy.may_share_memory(whole, outside) else outside
             target[...] = target[::-1] * 3 + 1
         assert run.cache_info().traces == 1
+
+
+class OwnDict(dict):  # type: ignore[type-arg]
+    rate = 1.0
+
+    def doubled(self) -> Any:
+        return self["a"] * 2 * self.rate
+
+
+class OwnList(list):  # type: ignore[type-arg]
+    rate = 1.0
+
+
+class OwnUserDict(collections.UserDict):  # type: ignore[type-arg]
+    rate = 1.0
+
+
+class OwnTuple(tuple):  # type: ignore[type-arg]
+    rate = 1.0
+
+
+class OwnStr(str):
+    rate = 1.0
+
+
+class OwnInt(int):
+    rate = 1.0
+
+
+class OwnDeque(collections.deque):  # type: ignore[type-arg]
+    rate = 1.0
+
+
+@pytest.mark.parametrize("kind", [OwnDict, OwnList, OwnUserDict, OwnTuple, OwnStr, OwnInt, OwnDeque])
+def test_attributes_of_the_class_of_an_object_of_a_class_derived_from_pythons(
+    kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = kind()
+    function = compiled(lambda x: x * held.rate)
+    assert_array_equal(function(np.ones(2)), [1, 1])
+    monkeypatch.setattr(kind, "rate", 3.0)
+    assert_array_equal(function(np.ones(2)), [3, 3])
+    if hasattr(held, "__dict__"):
+        held.rate = 4.0
+        assert_array_equal(function(np.ones(2)), [4, 4])
+
+
+def test_attributes_that_a_method_of_a_dictionary_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = OwnDict(a=1.0)
+    function = compiled(lambda x: x * held.doubled())
+    assert_array_equal(function(np.ones(2)), [2, 2])
+    monkeypatch.setattr(OwnDict, "rate", 3.0)
+    assert_array_equal(function(np.ones(2)), [6, 6])
+
+
+@pytest.mark.filterwarnings("ignore:tnp.compile.*adds to:RuntimeWarning")
+def test_a_key_that_a_defaultdict_made_may_get_another_value() -> None:
+    numbers: Any = collections.defaultdict(float)
+    function = compiled(lambda x: x + numbers["b"])
+    assert_array_equal(function(np.ones(2)), [1, 1])
+    numbers["b"] = 5.0
+    assert_array_equal(function(np.ones(2)), [6, 6])
+    lists: Any = collections.defaultdict(list)
+    function = compiled(lambda x: x + len(lists["b"]))
+    assert_array_equal(function(np.ones(2)), [1, 1])
+    lists["b"].append(5.0)
+    assert_array_equal(function(np.ones(2)), [2, 2])
+
+
+@pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")
+@pytest.mark.parametrize(("name", "value"), [("shape", (2, 2)), ("strides", (16,)), ("dtype", numpy.dtype("i8"))])
+def test_what_is_assigned_to_a_numpy_array_outside(name: str, value: Any) -> None:
+    held = numpy.arange(8.0)[:4]
+    function = compiled(lambda x: x * held + held.shape[0])
+    expected = held + len(held)
+    assert_array_equal(function(np.ones(1)), expected)
+    setattr(held, name, value)
+    assert_array_equal(function(np.ones(1)), held + len(held))

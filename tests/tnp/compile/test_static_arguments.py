@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 import tnp as np
@@ -93,3 +94,20 @@ def test_any_number_of_arguments() -> None:
         lambda *args, **kwargs: args[0] * kwargs["n"], static_argnums=1, static_argnames="n", backend="eager"
     )
     assert fn(np.asarray(X), 2.0, n=1.5).tolist() == [1.5, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(0.0, -0.0), ((1, 0.0), (1, -0.0)), (0j, -0j), (numpy.float32(0), numpy.float32(-0.0)), ((1,), (1.0,))],
+)
+def test_equal_static_values_that_compute_differently(one: Any, other: Any) -> None:
+    def function(x: Any, value: Any) -> Any:
+        return np.copysign(x, np.asarray(value).real) * np.asarray(value).itemsize
+
+    compiled = np.compile(function, backend="eager", static_argnums=1)
+    x = numpy.ones(2, "i4")
+    for value in (one, other, one):
+        found, expected = compiled(x, value), function(x, value)
+        numpy.testing.assert_array_equal(numpy.asarray(found), numpy.asarray(expected))
+        assert found.dtype == expected.dtype
+    assert compiled.cache_info().traces == 2
