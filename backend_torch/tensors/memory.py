@@ -114,8 +114,8 @@ def from_numpy(array: np.ndarray, *, read_only: bool = False) -> Tensor:
     if to_torch.get(array.dtype) is torch.bfloat16:  # torch.from_numpy does not know NumPy's
         return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
     if trace_state.is_tracing():
-        with no_dispatch():  # torch would treat it as new memory, but it is shared with NumPy's owner
-            return torch.from_numpy(array)
+        with no_dispatch(), functorch.disabled():  # torch would treat it as new memory, but NumPy's owner has it
+            return _part_of_whole(array)
     if functorch.innermost() is None:
         return torch.from_numpy(array)
     with functorch.disabled():  # a transform would treat it as new memory, too

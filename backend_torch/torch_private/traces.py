@@ -180,20 +180,22 @@ def slice_of(mode: FakeTensorMode, tensor: Tensor, wrapped: Tensor) -> Tensor:
         return empty.set_(tensor.untyped_storage(), offset, size, stride)
 
 
-def shown_by(mode: FakeTensorMode, tensor: Tensor, memory: dict[int, Tensor]) -> Tensor:
+def shown_by(mode: FakeTensorMode, tensor: Tensor, memory: dict[Any, Tensor]) -> Tensor:
     """Return a fake stand-in for a tensor. Stand-ins share memory where their tensors do; ``memory`` records which.
+
+    On the host it goes by the address: each tensor that is made of a NumPy array has another storage.
 
     The mode's own converter does not serve: after ``tensor.numpy()`` torch takes a broadcast view of the converted
     tensor for a resize, and refuses.
     """
     # Without function modes: vmap's would make one stand-in for each slice. A transform would wrap it.
     with functorch.down_to(None), _disable_current_modes(), torch._C.DisableTorchFunction(), mode, torch.no_grad():
-        storage = storage_of(tensor)
-        if storage not in memory:
-            size = tensor.untyped_storage().nbytes()
-            memory[storage] = torch.empty(size, dtype=torch.uint8, device=tensor.device)
+        size = tensor.untyped_storage().nbytes()
+        place = (tensor.untyped_storage().data_ptr(), size) if size and tensor.is_cpu else storage_of(tensor)
+        if place not in memory:
+            memory[place] = torch.empty(size, dtype=torch.uint8, device=tensor.device)
         empty = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
-        return empty.set_(memory[storage].untyped_storage(), tensor.storage_offset(), tensor.size(), tensor.stride())
+        return empty.set_(memory[place].untyped_storage(), tensor.storage_offset(), tensor.size(), tensor.stride())
 
 
 def is_fake(tensor: object) -> bool:

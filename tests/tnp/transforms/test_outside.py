@@ -363,6 +363,22 @@ def test_an_array_of_numpy_is_one_array(function: Callable[[Any, Any], Any], tra
     numpy.testing.assert_array_equal(host, after)
 
 
+@pytest.mark.parametrize("is_inside", [False, True])
+@pytest.mark.parametrize("function", [converted_twice, to_out, part_of_it])
+def test_an_array_of_numpy_is_one_array_of_a_graph(function: Callable[[Any, Any], Any], is_inside: bool) -> None:
+    host = numpy.array([0.5, 0.25])
+    ours = np.asarray([0.5, 0.25])
+    run, expected = [lambda x, a=array: (function(a, x) ** 2).sum() for array in (host, ours)]
+    expected = np.value_and_grad(expected)(placed(np, X))
+    if is_inside:
+        found = np.value_and_grad(np.compile(run, backend="eager", fullgraph=True))(placed(np, X))
+    else:
+        found = np.compile(np.value_and_grad(run), backend="eager", fullgraph=True)(placed(np, X))
+    for one, other in zip(found, expected, strict=True):
+        numpy.testing.assert_allclose(np.asnumpy(one), np.asnumpy(other))
+    numpy.testing.assert_array_equal(host, np.asnumpy(ours))
+
+
 def test_pullbacks_keep_what_they_read_of_numpy() -> None:
     """Run again because it overwrites a needed value, the function finds the values of its first run."""
     host = numpy.array([3.0, 4.0])
