@@ -101,6 +101,9 @@ class _Boundary:
         self.outside = functorch.current_level()
         self.level: int | None = None
         self._hooks = contextlib.ExitStack()
+        stack = functorch.stack()
+        self.is_batch = bool(stack) and stack[-1].key() == functorch.TransformType.Vmap
+        self.ends: list[Callable[[], None]] = []
 
     def open(self) -> int:
         if self.level is None:
@@ -135,6 +138,8 @@ def bounded(function: Callable[..., Sequence[Tensor]], *args: Any, outside_too: 
             results = outside.written_back(function, args)
         else:
             results = tuple(function(*args))
+        for end in boundary.ends:
+            end()
         level = boundary.level
         return results if level is None else tuple([functorch.unwrapped_for_grad(each, level) for each in results])
     finally:
@@ -209,8 +214,37 @@ def _handle(tensor: Tensor) -> Tensor:
 
 
 def written_through(tensor: Tensor) -> None:
-    """Tell autograd of a write through another tensor over the same memory."""
+    """Tell autograd, at each level of derivatives, of a write through another tensor over the same memory."""
     torch.autograd.graph.increment_version(tensor)
+    if functorch.is_wrapped(tensor):
+        written_through(functorch.get_unwrapped(tensor))
+
+
+def write_to(tensor: Tensor, used: Tensor) -> None:
+    """Let derivatives around know of what was written to a tensor by its stand-in, which has the same memory."""
+    if not (is_transforming() or (tensor.requires_grad and not tensor.is_leaf)):
+        return
+    level, below = (_state.boundaries[-1].level if is_transforming() else functorch.level_of(tensor)), [tensor]
+    while functorch.is_wrapped(below[-1]):
+        below.append(functorch.get_unwrapped(below[-1]))
+    with autograd.unseen_by_versions(tuple(below)):
+        if functorch.level_of(tensor) == level:
+            tensor.copy_(used)
+            return
+        value = functorch.unwrapped_for_grad(used, level)
+        with functorch.down_to(functorch.stack()[-2].level()):
+            tensor.copy_(value)
+
+
+def at_end(call: Callable[[], None]) -> None:
+    """Call a function where each transformed function that runs now ends, before its derivative is taken.
+
+    Not beyond a batch, whose tensors are of no use after it.
+    """
+    for boundary in reversed(_state.boundaries):
+        boundary.ends.append(call)
+        if boundary.is_batch:
+            break
 
 
 def version(tensor: Tensor) -> int:
@@ -449,7 +483,11 @@ def value_and_gradients(function: Function, tensors: Sequence[Tensor]) -> tuple[
         with torch.enable_grad(), old_values_kept():
             again = _state.tapes > 0 or any(tensor.requires_grad for tensor in tensors)
             handles = [_unsafe_view(t, t.shape) if t.requires_grad else t.detach().requires_grad_() for t in tensors]
-            results = function(*handles)
+            _state.tapes += 1  # so that tapes inside record their gradients
+            try:
+                results = function(*handles)
+            finally:
+                _state.tapes -= 1
             found = transform_levels.gradients_of(results[:1], handles, create_graph=again, allow_unused=True)
         known = [zeros(t) if gradient is None else gradient for t, gradient in zip(tensors, found, strict=True)]
         return tuple(results if again else [result.detach() for result in results]), transform_levels.own(known)

@@ -24,6 +24,10 @@ def gradients_of_one(target: torch.Tensor, sources: Sequence[Any], retain: bool)
     )
 
 
+unseen_by_versions = torch.autograd._unsafe_preserve_version_counter
+"""A scope in which writes to tensors do not make autograd refuse what it keeps of them: they leave the values."""
+
+
 def is_forward_mode() -> bool:
     """Whether forward-mode differentiation is on."""
     return forward_ad._current_level >= 0

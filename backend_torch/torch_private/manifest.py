@@ -63,6 +63,12 @@ ROWS = [
         test=_FUNCTORCH,
     ),
     Row(
+        "autograd",
+        "torch.autograd._unsafe_preserve_version_counter",
+        "a write that gives a tensor a history, and leaves the values, must not make autograd refuse what it keeps",
+        test="tests/tnp/transforms/test_tape.py::test_tapes_inside_derivatives_watch_what_the_derivative_knows",
+    ),
+    Row(
         "dtensor",
         "torch._prims_common.make_contiguous_strides_for torch.distributed.tensor._dtensor_spec.DTensorSpec "
         "torch.distributed.tensor._op_schema.OpSchema torch.distributed.tensor._op_schema.OutputSharding "

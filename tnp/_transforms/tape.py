@@ -12,6 +12,7 @@ from typing import Any
 
 from backend_torch.autodiff import autodiff, jacobians, old_values
 from backend_torch.native import heads
+from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
 from tnp._core.base import like, ndarray, wrap_array
 from tnp._core.convert import tensor_of
@@ -23,6 +24,9 @@ Tensor = Any
 
 Watched = tuple[ndarray, Tensor, Tensor, Any, int]
 """An array, its own tensor, its tensor while the tape records, and the handle and number of the latter."""
+
+Versions = dict[int, tuple[Tensor, int]]
+"""The tensors that were watched, and their versions, where the stand-ins have versions of their own."""
 
 # A tape takes tens of microseconds of a program's hundreds, because its code is never in the processor's caches: the
 # number of different lines is the cost. So there are few calls, and rare cases have functions of their own.
@@ -85,9 +89,7 @@ class GradientTape:
         self._watched: dict[int, Watched] = {}
         self._before: Any = None  # what the backend was doing when the tape began to record
         self._kept: Any = None
-        self._versions: dict[
-            int, int
-        ] = {}  # of watched arrays' tensors, where the stand-ins have versions of their own
+        self._versions: Versions = {}
         self._inside: list[Any] = []  # what tapes that recorded inside watched, and the versions
         self._used = self._shared = self._computes_again = False
 
@@ -121,6 +123,9 @@ class GradientTape:
             _open.tapes.remove(self)
         if _open.tapes:
             _open.tapes[-1]._inside += [self._below_transforms(), *self._inside]
+        if self._versions and autodiff.is_transforming():  # a derivative around keeps the stand-ins' values, too
+            watched, versions = self._watched, self._versions
+            autodiff.at_end(lambda: _tell_of_writes(watched, versions, False))
         had_inner, self._computes_again = autodiff.end(self._before)
         self._shared = self._shared or had_inner
         self._before = None
@@ -132,11 +137,13 @@ class GradientTape:
         for array, tensor, used, _, _ in self._watched.values():
             if array.tensor is used:
                 array.tensor = tensor
+                if id(array) in self._versions and autodiff.version(used) > 0:
+                    autodiff.write_to(self._versions[id(array)][0], used)
             else:  # another shape or dtype was assigned to it
                 array.tensor = autodiff.detached(array.tensor)
         self._tell_of_writes(True)
 
-    def _below_transforms(self) -> tuple[dict[int, Watched], dict[int, int]]:
+    def _below_transforms(self) -> tuple[dict[int, Watched], Versions]:
         """Return what the tape watched, and the versions; a transform that it is in is over when a tape around asks."""
         if not autodiff.is_transforming():
             return self._watched, self._versions
@@ -144,7 +151,8 @@ class GradientTape:
             key: (array, unwrapped(tensor), unwrapped(used), handle, index)
             for key, (array, tensor, used, handle, index) in self._watched.items()
         }
-        return below, {key: autodiff.version(below[key][1]) for key in self._versions}
+        tensors = {key: unwrapped(tensor) for key, (tensor, _) in self._versions.items()}
+        return below, {key: (tensor, autodiff.version(tensor)) for key, tensor in tensors.items()}
 
     def _tell_of_writes(self, by_the_program: bool) -> None:
         _tell_of_writes(self._watched, self._versions, by_the_program)
@@ -183,13 +191,14 @@ class GradientTape:
             if id(array) not in found:
                 new.append(array)
                 tensors.append(tensor)
+        tensors = list(trace_state.entered(tensors))  # a derivative around has stand-ins, too
         handles, stand_ins, is_shared = autodiff.watched(tensors)
         self._shared = self._shared or is_shared
         for index, array in enumerate(new):
             if id(array) not in found:  # it may be in the container twice
                 used = stand_ins[index]
                 found[id(array)] = (array, array.tensor, used, handles[index], index)
-                self._versions[id(array)] = autodiff.version(array.tensor)
+                self._versions[id(array)] = tensors[index], autodiff.version(tensors[index])
                 array.tensor = used
 
     @contextlib.contextmanager
@@ -417,16 +426,16 @@ class GradientTape:
         return pytree.mapped(lambda _: next(remaining), sources)
 
 
-def _tell_of_writes(found: dict[int, Watched], versions: dict[int, int], by_the_program: bool) -> None:
+def _tell_of_writes(found: dict[int, Watched], versions: Versions, by_the_program: bool) -> None:
     """Tell autograd of writes to watched arrays by another tensor over their memory, where it does not see them."""
-    for key, before in versions.items():
-        _, tensor, used, _, _ = found[key]
+    for key, (tensor, before) in versions.items():
+        used = found[key][2]
         is_written = by_the_program and autodiff.version(used) > 0
         if autodiff.version(tensor) != before:
             autodiff.written_through(used)
         if is_written:
             autodiff.written_through(tensor)
-        versions[key] = autodiff.version(tensor)
+        versions[key] = tensor, autodiff.version(tensor)
 
 
 def _leaves(tree: Any, name: str) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -745,3 +746,66 @@ def test_a_write_after_a_batched_tape_is_seen_by_the_tape_around() -> None:
         z = np.vmap(writes)(rows)
     with pytest.raises(RuntimeError, match="overwritten after it was used"):
         around.gradient(z, rows)
+
+
+def _gradient_of(loss: Any, w: Any) -> Any:
+    with np.GradientTape() as tape:
+        tape.watch(w)
+        value = loss(w)
+    return tape.gradient(value, w)
+
+
+def _inner(w: Any, x: Any) -> Any:
+    w[:] = w * x
+    return (_gradient_of(lambda w: (w**3 * x).sum(), w) ** 2).sum()
+
+
+def _inner_of_view(w: Any, x: Any) -> Any:
+    w[0] = x[0]
+    return (_gradient_of(lambda w: (w**3 * x).sum(), w[:]) ** 2).sum()
+
+
+def _inner_that_writes(w: Any, x: Any) -> Any:
+    def loss(w: Any) -> Any:
+        w[:] = w * 2
+        return (w**2 * x).sum()
+
+    w[:] = w * x
+    return (_gradient_of(loss, w) ** 2).sum() + w.sum()
+
+
+def _inner_twice(w: Any, x: Any) -> Any:
+    w[:] = w * x
+    return (_gradient_of(lambda w: (_gradient_of(lambda w: (w**4 * x).sum(), w) ** 2).sum(), w) * x).sum()
+
+
+def _step_of_inner(w: Any, x: Any) -> Any:
+    w[:] = w * x
+    w[:] = w - 0.1 * _gradient_of(lambda w: (w**3 * x).sum(), w)
+    return (w**2).sum()
+
+
+@pytest.mark.parametrize("transform", ["grad", "vjp", "forward", "compiled", "of_compiled", "batched"])
+@pytest.mark.parametrize("is_outside", [False, True])
+@pytest.mark.parametrize("function", [_inner, _inner_of_view, _inner_that_writes, _inner_twice, _step_of_inner])
+def test_tapes_inside_derivatives_watch_what_the_derivative_knows(
+    function: Any, is_outside: bool, transform: str
+) -> None:
+    def run() -> Any:
+        w = np.ones(2)
+        return lambda x: function(w if is_outside else x * 0 + 1, x)
+
+    transforms: dict[str, Any] = {
+        "grad": np.grad,
+        "vjp": lambda f: lambda x: np.vjp(f, x)[1](1.0)[0],
+        "forward": lambda f: np.jacobian(f, mode="forward"),
+        "compiled": lambda f: np.compile(np.grad(f), backend="eager"),
+        "of_compiled": lambda f: np.grad(np.compile(f, backend="eager")),
+        "batched": lambda f: lambda x: np.vectorized_map(np.grad(f), x[None])[0],
+    }
+    x, step = np.asarray([0.5, 1.5]), 1e-6 * np.eye(2)
+    expected = [float(run()(x + each) - run()(x - each)) / 2e-6 for each in step]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a batch that writes to an array from outside is a loop
+        found = transforms[transform](run())(x)
+    numpy.testing.assert_allclose(np.asnumpy(found), expected, rtol=1e-4)
