@@ -7,11 +7,12 @@ slice gets its own buffer. The caller chooses the sliced arguments and handles a
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -20,6 +21,7 @@ from backend_torch.autodiff import autodiff, handlers, replayed_draws, transform
 from backend_torch.autodiff.function_kinds import COPIES, FACTORY, QUESTION, WRITE, kinds
 from backend_torch.autodiff.outside import Escaped, memory_of
 from backend_torch.tensors import trace_state
+from backend_torch.tensors.aliasing import has_places_of_its_own, is_same_view, may_share
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import functorch, messages
 from backend_torch.torch_private.tensor_internals import is_view, storage_of
@@ -29,6 +31,7 @@ Function = Callable[[list[Tensor]], Sequence[Tensor]]
 
 
 ONE_FOR_ALL = "an array that is the same for all elements is written to"
+ORDERED = "an element is written to of which others see a part"
 
 
 class SharedWriteError(RuntimeError):
@@ -92,6 +95,7 @@ class _Buffers(TorchFunctionMode):
     def _result(self, kind: Any, func: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
         if kind == WRITE:
             self._check_write(func, args[0])
+        self._note_reads(func, args[1:] if kind == WRITE else args)
         if kwargs:
             if kwargs.get("out") is not None:
                 self._check_write(func, kwargs["out"])
@@ -148,19 +152,35 @@ class _Buffers(TorchFunctionMode):
             return result
         return self._for_each_slice(result)
 
+    def _note_reads(self, func: Any, values: Any) -> None:
+        """Note what is read as a whole of the arguments' memory; refuse it after a write to slices."""
+        for value in values:
+            if type(value) in (tuple, list):
+                self._note_reads(func, value)
+            elif isinstance(value, Tensor) and not _is_batched(value, self.level):
+                memory = _memory(value)
+                if memory in self.attempt.places:
+                    self.attempt.read.add(memory)
+                    if memory in self.attempt.written:
+                        self._refuse(func, ORDERED)
+
+    def _refuse(self, func: Any, why: str) -> NoReturn:
+        self.attempt.refused = func
+        raise trace_state.noted(SharedWriteError(why))
+
     def _check_write(self, func: Any, target: Any) -> None:
         if not isinstance(target, Tensor):
             return
         if _is_batched(target, self.level):
             if not self.attempt.is_for_all(target):
-                self.attempt.refused = func
                 why = "a loop that takes more steps for some elements than for others writes to an array from around it"
-                raise trace_state.noted(SharedWriteError(why))
+                self._refuse(func, why)
+            if self.attempt.is_ordered(target):
+                self._refuse(func, ORDERED)
             self.attempt.keep_before_write(target)
         elif _memory(target) not in self.attempt.made:
-            self.attempt.refused = func
             self.attempt.shares_write = True
-            raise trace_state.noted(SharedWriteError(ONE_FOR_ALL))
+            self._refuse(func, ONE_FOR_ALL)
 
 
 def _is_batched(tensor: Tensor, level: int) -> bool:
@@ -189,9 +209,16 @@ class _Attempt:
         The batched tensors.
     """
 
-    def __init__(self, function: Function, tensors: Sequence[Tensor], everything: bool) -> None:
+    def __init__(
+        self, function: Function, tensors: Sequence[Tensor], dims: Sequence[int | None], everything: bool
+    ) -> None:
         self.function = function
         self.tensors = tensors
+        self.dims = dims
+        self.places = [_memory(tensor) for tensor in tensors]
+        self.read: set[int] = set()
+        self.written: set[int] = set()
+        self.ordered: set[int] = set()
         self.everything = everything
         self.refused: Any = None
         self.shares_write = False
@@ -234,6 +261,32 @@ class _Attempt:
             if tensor is not None:
                 tensor.__class__ = Escaped
         self.born.clear()
+
+    def is_ordered(self, target: Tensor) -> bool:
+        """Whether a write to a part of an argument is seen in another slice, or another argument: a loop has an order.
+
+        From now on it is one if its memory is read as a whole.
+        """
+        memory = _memory(target)
+        if memory not in self.places:
+            return False
+        if memory in self.written:
+            return memory in self.ordered
+        self.written.add(memory)
+        if memory in self.read or self._are_elsewhere_too(memory):
+            self.ordered.add(memory)
+        return memory in self.ordered
+
+    def _are_elsewhere_too(self, memory: int) -> bool:
+        """Whether elements of an argument are elements of another argument, or of another slice."""
+        arguments = zip(self.tensors, self.dims, self.places, strict=True)
+        parts = [(dim, unwrapped(tensor)) for tensor, dim, place in arguments if place == memory]
+        if not all(has_places_of_its_own(part) for _, part in parts):
+            return True
+        for (dim, one), (other_dim, other) in itertools.combinations(parts, 2):
+            if (dim != other_dim or not is_same_view(one, other)) and may_share(one, other):
+                return True
+        return False
 
     def keep_before_write(self, target: Tensor) -> None:
         """Copy all arguments, once, if ``target`` is a part of one; gradients flow through the copies too."""
@@ -311,7 +364,7 @@ def vmap(
     refusal: Refusal | None = None
     for everything in (False, True):
         begin()
-        attempt = _Attempt(function, tensors, everything)
+        attempt = _Attempt(function, tensors, dims, everything)
         around, trace_state.state.batch = trace_state.state.batch, attempt
         trace_state.state.batches += 1
         trace_state.enter()

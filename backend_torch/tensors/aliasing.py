@@ -6,18 +6,22 @@ operations write to.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch.fx import Node
 
-from backend_torch.tensors.memory import may_overlap
+from backend_torch.tensors.memory import addresses, may_overlap
 from backend_torch.torch_private.operators import schema_of
 from backend_torch.torch_private.tensor_internals import storage_of
 
 Tensor = torch.Tensor
+_START = 4096  # an address for memory that has none
+_WORK = 10_000  # for the question whether views share elements, which is hard
 
 Geometry = tuple[torch.dtype, tuple[int, ...], tuple[int, ...], int]
 """dtype, sizes, strides and the offset in bytes from the start of what is viewed; symbols where sizes are left open."""
@@ -152,6 +156,34 @@ def is_plain(tensor: Tensor) -> bool:
             return False
         expected *= max(size, 1)
     return not tensor.is_conj() and not tensor.is_neg()
+
+
+def has_places_of_its_own(tensor: Tensor) -> bool:
+    """Whether each element surely has a place of its own: no step is shorter than what the smaller ones span."""
+    span = 0
+    for step, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size > 1:
+            if step <= span:
+                return False
+            span += step * (size - 1)
+    return True
+
+
+def is_same_view(one: Tensor, other: Tensor) -> bool:
+    """Whether two views of one memory have the same elements in the same order."""
+    places = [(each.dtype, each.storage_offset(), *each.shape, *each.stride()) for each in (one, other)]
+    return len(places[0]) == len(places[1]) and all(map(operator.eq, *places))
+
+
+def may_share(one: Tensor, other: Tensor) -> bool:
+    """Whether two views of one memory may share an element; open sizes are not looked into."""
+    numbers = [n for each in (one, other) for n in (each.storage_offset(), *each.shape, *each.stride())]
+    if any(type(n) is not int for n in numbers):
+        return True
+    try:
+        return np.shares_memory(addresses(one, _START), addresses(other, _START), max_work=_WORK)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
 
 
 def overlap(tensors: Sequence[Tensor], written: frozenset[int]) -> bool:

@@ -1002,3 +1002,49 @@ def test_writes_to_elements_reach_memory_that_no_tensor_has(made: str, run: str,
     array, twin = OF_NO_TENSOR[made](), numpy.array(numpy.asarray(OF_NO_TENSOR[made]()))
     RUNS[run](fn, array)
     numpy.testing.assert_array_equal(numpy.asarray(array), twin * (4 if run == "in a batch" else 2))
+
+
+def windows(a: Any) -> Any:
+    return np.lib.stride_tricks.sliding_window_view(a[0], 2, writeable=True)
+
+
+def also_reads(a: Any) -> Any:
+    def function(row: Any) -> Any:
+        before = a.sum()
+        row *= 2
+        return row.sum() + before
+
+    return function
+
+
+def doubles_first(pair: Any) -> Any:
+    pair[0][...] = pair[0] * 2
+    return pair[0].sum() + pair[1].sum()
+
+
+IN_ORDER: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Any]] = {
+    "windows": (lambda a: doubled, windows, 0),
+    "read as a whole": (also_reads, lambda a: a, 0),
+    "shifted": (lambda a: doubles_first, lambda a: (a[:-1], a[1:]), 0),
+    "along two axes": (lambda a: doubles_first, lambda a: (a[:3], a[:3]), (0, 1)),
+    "as an element and as a whole": (lambda a: doubles_first, lambda a: (a, a), (0, None)),
+}
+
+
+@pytest.mark.parametrize("name", IN_ORDER)
+def test_elements_of_which_others_see_writes_are_computed_in_order(name: str) -> None:
+    made, elements, axes = IN_ORDER[name]
+    results = []
+    for run in (np.map_fn, np.vectorized_map):
+        a = np.arange(12.0).reshape(4, 3)
+        with pytest.warns(RuntimeWarning, match="others see") if run is np.vectorized_map else contextlib.nullcontext():
+            results.append((run(made(a), elements(a), in_axes=axes).tolist(), a.tolist()))
+    assert results[0] == results[1]
+
+
+def test_parts_of_one_array_that_do_not_meet_are_computed_at_once() -> None:
+    for elements in (lambda a: (a[:2], a[2:]), lambda a: (a, a)):
+        a = np.arange(12.0).reshape(4, 3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            np.vectorized_map(doubles_first, elements(a))
