@@ -108,7 +108,7 @@ class Outside(TorchFunctionMode):
             # A branch or a loop's body is traced, below the transform.
             places = [self._places.get(self._memory(tensor)) for tensor in _tensors((args, kwargs))]
             if any(place is not None and place.is_written for place in places):
-                raise NotImplementedError("an array from outside has a stand-in")
+                raise trace_state.written_before_error()
             return func(*args, **kwargs)
         if functorch.is_disabled():  # a read of values below all transforms
             for tensor in _tensors((args, kwargs)):

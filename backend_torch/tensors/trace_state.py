@@ -343,6 +343,14 @@ def write_error() -> NotImplementedError:
     )
 
 
+def written_before_error() -> NotImplementedError:
+    """The error of a branch or a loop's body that uses an array that a derivative around it has a stand-in for."""
+    return NotImplementedError(
+        f"{user_line()}: a branch or a loop's body that is traced can't use an array from outside of the derivative "
+        "that was written to inside of the derivative: pass the array to the branch, or carry it through the loop"
+    )
+
+
 def parameter_error() -> TracedValueError:
     """The error of giving a traced value to a generator of NumPy's."""
     return TracedValueError(

@@ -402,3 +402,20 @@ def test_a_tape_around_the_gradient_of_a_branch_that_writes_outside(first: float
 
     x = np.asarray([first, 1.5, -0.7])
     np.testing.assert_allclose(np.compile(by_tape, backend="eager")(x), by_tape(x))
+
+
+def test_a_branch_that_reads_what_a_derivative_wrote_outside_says_so() -> None:
+    buffer = np.zeros(3)
+
+    def total(x: Any) -> Any:
+        buffer[...] = x * 2
+        if x[0] > 0:
+            y = buffer * x
+        else:
+            y = buffer + x
+        return y.sum()
+
+    x = np.asarray([1.0, 2.0, -3.0])
+    with pytest.warns(RuntimeWarning, match=r"control_flow.py:\d+: .* array from outside of the derivative that was"):
+        found = np.compile(np.grad(total), backend="eager")(x)
+    np.testing.assert_allclose(found, 4 * x)
