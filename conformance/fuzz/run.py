@@ -15,6 +15,7 @@ import multiprocessing
 import os
 import re
 import secrets
+import sys
 import time
 import warnings
 from collections import Counter
@@ -306,10 +307,17 @@ def main(options: argparse.Namespace) -> int:
     start = time.monotonic()
     report = Report()
     processes = max(1, min(options.processes, options.calls))
+    stopped = False
     with mock.patch.dict(os.environ, environment):
-        for part in run_in_processes(settings, options.calls, processes, options.first):
-            report.add(part)
+        try:
+            for part in run_in_processes(settings, options.calls, processes, options.first):
+                report.add(part)
+                for finding in part.unexplained:
+                    print(f"unexplained so far: {finding.source}, call {finding.index}", file=sys.stderr, flush=True)
+        except KeyboardInterrupt:
+            stopped = True
+            print("stopped: this is the report of the calls that were done", flush=True)
     names = {target.name for target in drawing.targets(patterns)}
     names = {"compositions": set(compositions.FUNCTIONS), "branches": set(branches.ARGUMENTS)}.get(under, names)
     show(report, names, seed, time.monotonic() - start, options.examples, options.refusals)
-    return 1 if report.unexplained else 0
+    return 1 if report.unexplained or stopped else 0

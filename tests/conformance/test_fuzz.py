@@ -6,11 +6,12 @@ import ctypes.util
 import fnmatch
 import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,10 @@ import pytest
 import tnp
 from conformance.__main__ import main
 from conformance.fuzz import branches, compositions, drawing, known, modes, run
+from conformance.fuzz.compare import Disagreement
 from conformance.fuzz.modes import Compared
 from conformance.fuzz.program import Base, Call, Items, Text, View, run_numpy
+from conformance.fuzz.report import Finding, Report
 from conformance.fuzz.run import Settings
 from conformance.fuzz.shrink import shrunk
 
@@ -173,6 +176,18 @@ def test_the_command_prints_the_seed_and_agrees(capsys: pytest.CaptureFixture[st
     printed = capsys.readouterr().out
     assert status == 0, printed
     assert "seed 7" in printed and "30 calls" in printed
+
+
+def test_a_stopped_run_reports_what_it_has(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def parts(*args: Any) -> Iterator[Report]:
+        yield Report(7, unexplained=[Finding(3, "sum", "np.sum(x)", Disagreement("result", "1", "2"))])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "run_in_processes", parts)
+    assert main(["fuzz", "--calls", "9", "--seed", "0"]) == 1
+    told = capsys.readouterr()
+    assert "np.sum(x), call 3" in told.err
+    assert re.search(r"stopped: .*\n(.*\n)*.*7 calls", told.out)
 
 
 def test_the_command_refuses_what_matches_nothing(capsys: pytest.CaptureFixture[str]) -> None:
