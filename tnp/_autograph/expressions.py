@@ -121,6 +121,24 @@ def len_(value: Any) -> Any:
     return shape[0] if shape and symbolic.is_symbol(shape[0]) else len(value)
 
 
+def with_text(value: Any) -> Any:
+    """Return a value whose text is that of the numbers: an open size is decided, the trace is then for it alone."""
+    if symbolic.is_symbol(value):
+        return symbolic.decided(value)
+    return type(value)(map(with_text, value)) if type(value) in (list, tuple) else value
+
+
+def _of_text(function: Any) -> Any:
+    return lambda *args, **kwargs: function(
+        *map(with_text, args), **{name: with_text(value) for name, value in kwargs.items()}
+    )
+
+
+def method_of_text(function: Any) -> Any:
+    """Return what a method of a text calls instead of ``function``: ``format`` of numbers."""
+    return _of_text(function) if function.__name__ == "format" else function
+
+
 def predicate_like(value: Any) -> bool:
     """Whether a value is a traced 0-d array that can become a number without losing a derivative."""
     return isinstance(value, ndarray) and value.ndim == 0 and backend.is_recorded() and traced(value) is not None
@@ -195,6 +213,7 @@ BUILTINS: dict[Any, Any] = {
     float: float_,
     bool: bool_,
     len: len_,
+    **{function: _of_text(function) for function in (str, repr, ascii, format)},
     max: _extreme(max),
     min: _extreme(min),
     math.floor: _rounded(math.floor, table.floor),

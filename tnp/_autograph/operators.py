@@ -17,6 +17,7 @@ from tnp._autograph.expressions import compare as compare
 from tnp._autograph.expressions import not_ as not_
 from tnp._autograph.expressions import or_ as or_
 from tnp._autograph.expressions import truth as truth
+from tnp._autograph.expressions import with_text as with_text
 from tnp._autograph.statements import called
 from tnp._autograph.statements import caught as caught
 from tnp._autograph.statements import for_ as for_
@@ -69,6 +70,8 @@ def callee(function: Any) -> Any:
             return windows.taking(conversion.converted(function))
         return conversion.converted(function)
     if kind is types.BuiltinFunctionType or kind is type:
+        if type(getattr(function, "__self__", None)) is str:
+            return expressions.method_of_text(function)
         try:
             return _BUILTINS.get(function, function)
         except TypeError:

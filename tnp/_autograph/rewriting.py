@@ -310,6 +310,17 @@ class Rewriter(ast.NodeTransformer):
             return self.generic_visit(node)
         return _placed(_operator("not_", self.test(node.operand)), node)
 
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
+        self.generic_visit(node)
+        node.value = _placed(_operator("with_text", node.value), node.value)
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant) and type(node.left.value) is str:
+            node.right = _placed(_operator("with_text", node.right), node.right)
+        return node
+
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         if len(node.ops) == 1 or _binds(node):
             return self.generic_visit(node)

@@ -205,3 +205,25 @@ def test_a_size_beside_an_array_of_small_integers_is_a_number(function: Callable
     compiled = np.compile(function, dynamic=True, backend="eager")
     for length in (3, 5, 130, 300, 70_000):
         assert outcome(compiled, length) == outcome(function, length)
+
+
+TEXTS: list[Callable[[Any], str]] = [
+    lambda x: f"{len(x)}",
+    lambda x: f"{x.shape[0] + 1!r:>4}",
+    lambda x: f"{x.shape}",
+    lambda x: str(x.size) + repr(x.shape) + ascii(len(x)) + format(len(x)),
+    lambda x: "{} {size}".format(len(x), size=x.size),  # noqa: UP032
+    lambda x: "%s %s" % x.shape,  # noqa: UP031
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_text_of_an_open_size_is_that_of_the_number(text: Callable[[Any], str]) -> None:
+    known = {text(np.ones((n, 2))): float(n) for n in (3, 5, 12)}
+
+    def function(x: Any) -> Any:
+        return x * known.get(text(x), -1.0)
+
+    compiled = np.compile(function, dynamic=True, backend="eager")
+    for n in (3, 5, 12):
+        assert compiled(np.ones((n, 2)))[0, 0] == n
