@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from backend_torch.autodiff import replayed_draws
+from backend_torch.autodiff.batching import SharedWriteError
 from backend_torch.kernels import host
 from backend_torch.native import heads
 from backend_torch.random import generators
@@ -111,6 +112,10 @@ class Distributions:
         is_new = seed is not None and not isinstance(seed, (np.random.BitGenerator, np.random.Generator, Distributions))
         state = trace_state.state
         self._scope = _scope() if is_new and (state.depth or state.batches) else None
+        if state.batches and not state.depth and isinstance(seed, np.random.BitGenerator):
+            why = "a bit generator may be from outside: in the function, only default_rng(seed) is for each element"
+            state.batch.refused = type(seed)
+            raise trace_state.noted(SharedWriteError(why))
         if state.depth and not is_new and seed is not None:
             warn(
                 "torch draws for this generator, other numbers than NumPy's: its bit generator may be from outside of "

@@ -47,7 +47,7 @@ class Generator(Distributions):
     - A generator that ``default_rng(seed)`` or ``RandomState(seed)`` makes inside ``tnp.compile`` draws NumPy's numbers
       on the CPU, while tracing: they are constants of the graph. Its parameters can't be traced, nor can it draw in a
       traced branch or loop, or in ``vectorized_map``, if it was made around it. ``Generator(PCG64(seed))`` counts as
-      one from outside, and warns.
+      one from outside, and warns; made in ``vectorized_map`` it causes a loop.
     - On an accelerator, and for other generators inside ``tnp.compile``, torch's generator draws. It is seeded once
       from the bit generator's seed sequence, has a state of its own, and gives other numbers of the same
       distributions. A compiled function draws anew at each call, on the CPU uniform and normal numbers by a key from

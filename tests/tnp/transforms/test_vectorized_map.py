@@ -660,6 +660,17 @@ def test_generators_that_differ_from_element_to_element() -> None:
     assert len(set(np.vectorized_map(lambda v: v + np.random.Generator(bits).random(), np.zeros(5)).tolist())) == 5
 
 
+@pytest.mark.parametrize("made", [np.random.PCG64, np.random.MT19937, numpy.random.Philox])
+@pytest.mark.host
+def test_a_bit_generator_that_the_function_makes(made: Any) -> None:
+    def function(v: Any) -> Any:
+        return v + np.random.Generator(made(0)).random()
+
+    with pytest.warns(RuntimeWarning, match="may be from outside"):
+        found = np.vectorized_map(function, np.zeros(3))
+    assert np.array_equal(found, np.map_fn(function, np.zeros(3)))
+
+
 def inverted(matrix: Any) -> Any:
     try:
         return np.linalg.inv(matrix)
