@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from backend_torch.kernels.reductions import masked
-from backend_torch.tensors.memory import is_readable
+from backend_torch.tensors.memory import is_readable, unwrapped
 from backend_torch.torch_private import modes
 from backend_torch.torch_private.modes import TorchDispatchMode
 
@@ -92,18 +92,32 @@ def _name_of(func: Any) -> str:
     return name.rstrip("_")
 
 
+def _is_known(tensor: Tensor) -> bool:
+    """Whether a tensor has values, those of all slices in a batch; a trace has none."""
+    return is_readable(unwrapped(tensor))
+
+
+def _is_any(tensor: Tensor) -> bool:
+    """Whether an element is true, in any slice."""
+    return bool(unwrapped(tensor.any()).any())
+
+
+def _are_all(tensor: Tensor) -> bool:
+    return bool(unwrapped(tensor.all()).all())
+
+
 def of_step(name: str, operands: Sequence[Any], result: Tensor, wanted: Callable[[str], bool]) -> list[str]:
     """Return the errors in a result of one element of each operand, or of all elements of a reduction."""
-    if not (result.is_floating_point() or result.is_complex()) or not is_readable(result) or not result.numel():
+    if not (result.is_floating_point() or result.is_complex()) or not _is_known(result) or not result.numel():
         return []
     kinds = []
-    if not bool(result.isfinite().all()):
+    if not _are_all(result.isfinite()):
         tensors = [torch.as_tensor(operand) for operand in operands]
         if name in _REDUCING:
-            finite = all(bool(t.isfinite().all()) for t in tensors)
-            number = not any(bool(t.isnan().any()) for t in tensors)
-            kinds += ["over"] * (finite and bool(result.isinf().any()))
-            kinds += ["invalid"] * (number and bool(result.isnan().any()))
+            finite = all(_are_all(t.isfinite()) for t in tensors)
+            number = not any(_is_any(t.isnan()) for t in tensors)
+            kinds += ["over"] * (finite and _is_any(result.isinf()))
+            kinds += ["invalid"] * (number and _is_any(result.isnan()))
         else:
             kinds += _not_finite(name, tensors, result)
     if name in _VANISHING and wanted("under") and not result.is_complex() and _is_small(name, operands, result):
@@ -116,7 +130,7 @@ def of_ufunc(
 ) -> list[str]:
     """Return the errors of a ufunc for these operands, tensors or numbers, where the mask is true."""
     operands = [torch.as_tensor(operand) for operand in operands]
-    if not all(map(is_readable, (*operands, *results))):
+    if not all(map(_is_known, (*operands, *results))):
         return []
     if mask is not None:
         operands = [masked(operand, mask, 1) for operand in operands]
@@ -133,13 +147,13 @@ def of_ufunc(
 def _of_integers(name: str, operands: list[Tensor]) -> list[str]:
     """Return the errors of integers: division by zero, and the one quotient that is too large."""
     if name == "reciprocal":
-        return ["divide", "invalid"] * bool((operands[0] == 0).any())  # NumPy casts the infinite quotient
+        return ["divide", "invalid"] * _is_any(operands[0] == 0)  # NumPy casts the infinite quotient
     if name not in _QUOTIENTS | _MODULI:
         return []
     x, y = operands
-    kinds = ["divide"] * bool((y == 0).any() and x.numel())
+    kinds = ["divide"] * bool(x.numel() and _is_any(y == 0))
     if name in _QUOTIENTS and x.dtype is not torch.bool and torch.iinfo(x.dtype).min < 0:
-        kinds += ["over"] * bool(((x == torch.iinfo(x.dtype).min) & (y == -1)).any())
+        kinds += ["over"] * _is_any((x == torch.iinfo(x.dtype).min) & (y == -1))
     return kinds
 
 
@@ -151,7 +165,7 @@ def _not_finite(name: str, operands: list[Tensor], result: Tensor) -> list[str]:
     infinite = result.isinf() & ~unbounded
     pole = infinite & _at_pole(name, operands)
     found = {"divide": pole, "over": infinite & ~pole, "invalid": result.isnan() & ~nan}
-    return [kind for kind, where in found.items() if bool(where.any())]
+    return [kind for kind, where in found.items() if _is_any(where)]
 
 
 def _at_pole(name: str, operands: list[Tensor]) -> Tensor:
@@ -176,19 +190,19 @@ def _is_small(name: str, operands: Sequence[Any], result: Tensor) -> bool:
             small = small & torch.as_tensor(operand != 0)
         if isinstance(operand, Tensor):
             small = small & operand.isfinite()
-    return bool(small.any())
+    return _is_any(small)
 
 
 def _cast(tensor: Any, result: Tensor) -> list[str]:
     """Return the errors of a cast: a finite number that becomes infinite, or that an integer can't hold."""
-    if not isinstance(tensor, Tensor) or not is_readable(tensor) or tensor.dtype is result.dtype:
+    if not isinstance(tensor, Tensor) or not _is_known(tensor) or tensor.dtype is result.dtype:
         return []
     if result.is_floating_point() or result.is_complex():
         narrower = tensor.dtype.itemsize > result.dtype.itemsize or not tensor.is_floating_point()
-        return ["over"] * bool(narrower and (tensor.isfinite() & ~result.isfinite()).any())
+        return ["over"] * bool(narrower and _is_any(tensor.isfinite() & ~result.isfinite()))
     if not (tensor.is_floating_point() or tensor.is_complex()) or result.dtype is torch.bool:
         return []
     values = (tensor.real if tensor.is_complex() else tensor).to(torch.float64)
     limits = torch.iinfo(result.dtype)
     low, high = max(limits.min, -(2**63)), limits.max
-    return ["invalid"] * bool((values.isnan() | (values.trunc() < low) | (values.trunc() > high)).any())
+    return ["invalid"] * _is_any(values.isnan() | (values.trunc() < low) | (values.trunc() > high))

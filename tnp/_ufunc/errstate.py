@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from backend_torch.kernels import floating_errors
-from backend_torch.tensors import memory
+from backend_torch.tensors import memory, trace_state
 from tnp._core.dtype_table import Loops
 from tnp._core.errors import warn
 
@@ -120,7 +120,7 @@ def _report(kind: str, name: str) -> None:
     if action == "warn":
         warn(text, RuntimeWarning)
     elif action == "raise":
-        raise FloatingPointError(text)
+        raise trace_state.noted(FloatingPointError(text))
     elif action == "print":
         print(f"Warning: {text}", file=sys.stderr)
     elif action == "call":

@@ -671,6 +671,28 @@ def test_a_bit_generator_that_the_function_makes(made: Any) -> None:
     assert np.array_equal(found, np.map_fn(function, np.zeros(3)))
 
 
+def divided(v: Any) -> Any:
+    with np.errstate(divide="raise"):
+        return 1 / v
+
+
+def divided_or_none(v: Any) -> Any:
+    try:
+        return divided(v)
+    except FloatingPointError:
+        return v * 0 - 1
+
+
+def test_floating_point_errors_of_elements() -> None:
+    with pytest.raises(FloatingPointError, match="divide by zero encountered in divide"):
+        np.vectorized_map(divided, np.arange(3.0))
+    with pytest.raises(FloatingPointError, match="divide by zero encountered in divide"):
+        np.grad(divided)(0.0)
+    assert np.vectorized_map(divided, np.arange(1.0, 3.0), fallback=False).tolist() == [1.0, 0.5]
+    with pytest.warns(RuntimeWarning, match="except FloatingPointError can't be done"):
+        assert np.vectorized_map(divided_or_none, np.arange(3.0)).tolist() == [-1.0, 1.0, 0.5]
+
+
 def inverted(matrix: Any) -> Any:
     try:
         return np.linalg.inv(matrix)
