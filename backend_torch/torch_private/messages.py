@@ -19,7 +19,10 @@ WRITES_TO_LEAF = ("a leaf Variable that requires grad",)
 NO_SECOND_DERIVATIVE = ("does not currently support double backward",)
 NO_FORWARD_MODE = ("forward mode AD",)
 MACHINE_CODE = ("have storage", "compiled backward function")  # in a batch
-NOT_BATCHED = ("vmap", "atching rule", "being batched", "mutate a captured Tensor", "have storage", "shape of the mask")
+NOT_BATCHED = (
+    *("vmap", "atching rule", "being batched", "mutate a captured Tensor", "have storage", "shape of the mask"),
+    "stack expects each tensor to be equal size",  # what torch computed for each slice in turn
+)
 RANDOMNESS = ("randomness",)
 WRITE_OUTSIDE = ("mutate a captured Tensor",)
 VALUE_OF_BATCH = ("data-dependent control flow",)

@@ -1037,6 +1037,15 @@ def test_writes_to_elements_reach_memory_that_no_tensor_has(made: str, run: str,
     numpy.testing.assert_array_equal(numpy.asarray(array), twin * (4 if run == "in a batch" else 2))
 
 
+@pytest.mark.filterwarnings("ignore:vectorized_map calls:RuntimeWarning")
+def test_repeats_by_counts_of_each_element() -> None:
+    counts = np.asarray([[1, 2], [0, 3], [2, 2]])
+    for function in (lambda n: np.repeat(np.arange(2.0), n).sum(), lambda n: np.repeat(np.arange(1.0, 3.0), n).mean()):
+        assert np.vectorized_map(function, counts).tolist() == np.map_fn(function, counts).tolist()
+    with pytest.raises(ValueError, match="the function returns an array of shape"):
+        np.vectorized_map(lambda n: np.repeat(np.arange(2.0), n), counts)
+
+
 def windows(a: Any) -> Any:
     return np.lib.stride_tricks.sliding_window_view(a[0], 2, writeable=True)
 
