@@ -27,9 +27,14 @@ def of_recording(
     """Return, for each source, the derivatives of the elements of ``target``, or of each slice of a batch."""
     shape = target.shape[1:] if batch else target.shape
     count = shape.numel()
-    if not sources or not target.requires_grad or not count:
+    if not sources or not target.requires_grad:
         return [None] * len(sources)
     again = is_recording() or is_transforming()
+    if not count:  # which sources are connected is the same as of elements
+        weights = torch.zeros_like(target)
+        used = gradients_of((target,), sources, weights, retain_graph=True, create_graph=again, allow_unused=True)
+        lengths = [((len(target), *shape, *source[1:]) if batch else (*shape, *source)) for source in shapes]
+        return own([g if g is None else g.new_zeros(n) for g, n in zip(used, lengths, strict=True)])
 
     def parts() -> Iterator[tuple[Tensor | None, ...]]:
         for rows in torch.arange(count, device=target.device).split(chunk_size or count):
@@ -82,8 +87,8 @@ def _basis(tensors: Sequence[Tensor], rows: Tensor) -> tuple[Tensor, ...]:
     return tuple(parts)
 
 
-def _chunks(tensors: Sequence[Tensor], chunk_size: int | None) -> tuple[Tensor, ...]:
-    numbers = torch.arange(sum(tensor.numel() for tensor in tensors))
+def _chunks(total: int, chunk_size: int | None) -> tuple[Tensor, ...]:
+    numbers = torch.arange(total)
     return numbers.split(chunk_size) if chunk_size else (numbers,)
 
 
@@ -92,7 +97,7 @@ def reverse(
 ) -> list[list[Tensor]]:
     """Return the derivatives for each result and each tensor, from the pullback that `vjp` returned."""
     total = sum(result.numel() for result in results)
-    columns = _together((pullback.all(_basis(results, rows)) for rows in _chunks(results, chunk_size)), total)
+    columns = _together((pullback.all(_basis(results, rows)) for rows in _chunks(total, chunk_size)), total)
     sizes = [result.numel() for result in results]
     rows = [column.split(sizes) for column in columns]
     return [
@@ -108,21 +113,21 @@ def forward(
     if is_exporting():  # torch.func.jvp below torch.vmap: fake tensors fail
         raise not_exported()
     values: tuple[Tensor, ...] = ()
-    drawn = Draws()
+    drawn, total = Draws(), sum(tensor.numel() for tensor in tensors)
 
     def push(*tangents: Tensor) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         return jvp(function, tensors, tangents, count)
 
     def parts() -> Iterator[tuple[Tensor, ...]]:
         nonlocal values
-        for start, rows in enumerate(_chunks(tensors, chunk_size)):
+        for start, rows in enumerate(_chunks(total or 1, chunk_size)):  # without elements one pass gives the results
             with drawn.again() if start else drawn:
                 outputs, derivatives = torch.vmap(push, randomness="same")(*_basis(tensors, rows))
             values = tuple([output[0] for output in outputs])  # the same for each tangent
             del outputs
-            yield derivatives
+            yield derivatives if total else tuple([derivative[:0] for derivative in derivatives])
 
-    columns = _together(parts(), sum(tensor.numel() for tensor in tensors), -1)
+    columns = _together(parts(), total, -1)
     sizes = [tensor.numel() for tensor in tensors]
     found = []
     for column in columns:

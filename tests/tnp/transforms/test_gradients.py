@@ -863,3 +863,24 @@ def test_their_arguments_are_containers() -> None:
     misfit = np.custom_gradient(lambda p: (p["a"].sum(), lambda upstream: {"b": upstream}))
     with pytest.raises(ValueError, match="gradient 0 is built differently from the argument"):
         np.grad(misfit)({"a": np.ones(2)})
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("options", [{}, {"mode": "forward"}, {"mode": "reverse"}, {"chunk_size": 2}])
+@pytest.mark.parametrize("shape", [(0,), (0, 3)])
+def test_jacobians_of_no_elements(shape: tuple[int, ...], options: dict[str, Any], compiled: bool) -> None:
+    def shaped(transformed: Any, *shape: int) -> None:
+        transformed = np.compile(transformed, backend="eager") if compiled else transformed
+        found = transformed(empty)
+        assert found.shape == shape and found.dtype == np.float64
+
+    empty = np.zeros(shape)
+    shaped(np.jacobian(lambda x: (x**2).sum(), **options), *shape)
+    shaped(np.jacobian(lambda x: x * 2, **options), *shape, *shape)
+    shaped(np.jacobian(lambda x: np.ones(2) * x.sum(), **options), 2, *shape)
+    shaped(np.hessian(lambda x: (x**2).sum()), *shape, *shape)
+    with np.GradientTape(persistent=True) as tape:
+        tape.watch(empty)
+        y = empty * 2
+    assert tape.jacobian(y, empty).shape == (*shape, *shape)
+    assert tape.jacobian(y, np.ones(2)) is None
