@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from backend_torch.graphs import random_inputs
+from backend_torch.graphs import host_calls, random_inputs
 from backend_torch.graphs.decompositions import TABLE
 from backend_torch.graphs.graph import Graph
 from backend_torch.torch_private.operators import has_kernel
@@ -58,8 +58,13 @@ def program(
     Raises
     ------
     NotImplementedError
-        The graph writes to its arguments or to tensors from outside, or draws random numbers without ``drawing_too``.
+        The graph writes to its arguments or to tensors from outside, calls functions of Python, or draws random numbers
+        without ``drawing_too``.
     """
+    if host_calls.are_there(graph.module):
+        raise NotImplementedError(
+            "a function that calls back into Python, as pure_callback does, can't be exported: a program has no Python"
+        )
     if graph.written:
         raise NotImplementedError("a function that writes to its arguments or to arrays from outside can't be exported")
     if not drawing_too and random_inputs.is_there(graph.module):

@@ -199,11 +199,19 @@ def notify(function: Callable[[Tensors], object], tensors: Sequence[Tensor]) -> 
         done[:] = [memory.unwrapped(made)]
 
 
+def _calls_in(module: GraphModule) -> list[Any]:
+    parts = [part for part in module.modules() if isinstance(part, GraphModule)]
+    return [node for part in parts for node in part.graph.find_nodes(op="call_function", target=_CALL)]
+
+
+def are_there(module: GraphModule) -> bool:
+    """Whether a graph, or a graph inside it, calls functions of Python."""
+    return bool(_calls_in(module))
+
+
 def has_effects(module: GraphModule) -> bool:
     """Whether a graph, or a graph inside it, calls a function for its effects."""
-    parts = [part for part in module.modules() if isinstance(part, GraphModule)]
-    calls = [node for part in parts for node in part.graph.find_nodes(op="call_function", target=_CALL)]
-    return any(_calls[node.args[0]].results == (_DONE,) for node in calls)
+    return any(_calls[node.args[0]].results == (_DONE,) for node in _calls_in(module))
 
 
 def finished(tensors: Sequence[Tensor]) -> Tensors:

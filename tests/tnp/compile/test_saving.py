@@ -328,3 +328,16 @@ def test_a_missing_example_is_named(name: str, tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"input_signature"):
         method(*before, np.ones(2))
     assert np.compile(lambda: np.ones(2), backend="eager").graph() is not None
+
+
+def test_callbacks_are_refused(tmp_path: Path) -> None:
+    def function(x: Any) -> Any:
+        return np.pure_callback(numpy.sin, np.ShapeDtypeStruct((2,), numpy.float64), x)
+
+    compiled = np.compile(function, backend="eager")
+    with pytest.raises(NotImplementedError, match="calls back into Python"):
+        compiled.save(tmp_path / "f.pt2", np.ones(2))
+    assert not (tmp_path / "f.pt2").exists()
+    in_a_loop = np.compile(lambda x: np.scan(lambda c, v: (c + function(v), c), x, np.ones((9, 2)))[0], backend="eager")
+    with pytest.raises(NotImplementedError, match="calls back into Python"):
+        in_a_loop.save(tmp_path / "f.pt2", np.ones(2))
