@@ -173,7 +173,9 @@ class strided(_Parts):
         if items is None:
             return _item(self, key)
         chosen = self.host[items]
-        return over(chosen, self.ahead) if isinstance(chosen, np.ndarray) else wrap(tensor_of(chosen))
+        if isinstance(chosen, np.ndarray):
+            return over(chosen, self.ahead)
+        return _item(self, key) if host_views.has_gradient(self.ahead) else wrap(tensor_of(chosen))
 
     def __iter__(self) -> Iterator[Any]:
         if not self.host.ndim:

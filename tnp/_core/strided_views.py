@@ -52,9 +52,14 @@ def over(host: np.ndarray, origin: Tensor) -> ndarray:
     return made
 
 
-def made_of(x: strided, host: np.ndarray) -> ndarray:
-    """Return the result of a NumPy method on the array's view as an array: over the same memory, or a copy."""
-    return over(host, x.ahead) if np.may_share_memory(host, x.host) else wrap_array(memory.from_numpy(host))
+def made_of(x: strided, host: np.ndarray) -> Any:
+    """Return the result of a NumPy method on the array's view as an array: over the same memory, or a copy.
+
+    None for a copy of values that have gradients: NumPy's has none.
+    """
+    if np.may_share_memory(host, x.host):
+        return over(host, x.ahead)
+    return None if host_views.has_gradient(x.ahead) else wrap_array(memory.from_numpy(host))
 
 
 def with_strides(x: ndarray, shape: tuple[int, ...], strides: tuple[int, ...], writeable: bool) -> ndarray | None:

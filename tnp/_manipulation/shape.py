@@ -182,7 +182,9 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
     if order.__class__ is str and order == "C" and copy is None and (view := heads.reshape(a, shape)) is not None:
         return view
     if type(a) is strided and host_views.are_had():
-        return made_of(a, a.host.reshape(a.shape if shape is None else as_shape(shape), order=order, copy=copy))
+        host = a.host.reshape(a.shape if shape is None else as_shape(shape), order=order, copy=copy)
+        if (made := made_of(a, host)) is not None:
+            return made
     try:
         tensor = tensor_of(a)
     except REFUSALS as error:
@@ -268,7 +270,8 @@ def ravel(a: Any, order: Any = "C") -> ndarray:
     if order.__class__ is str and order == "C" and (flat := heads.ravel(a)) is not None:
         return flat
     if type(a) is strided and host_views.are_had():
-        return made_of(a, a.host.ravel(as_order(order)))  # type: ignore[arg-type]
+        if (made := made_of(a, a.host.ravel(as_order(order)))) is not None:  # type: ignore[arg-type]
+            return made
     flat = kernels.ravel(tensor_of(a), as_order(order))
     return wrap_array(flat) if type(a) is indirect and not is_in_order(a, as_order(order)) else view_of(a, flat)
 

@@ -14,7 +14,8 @@ from backend_torch.autodiff import autodiff, jacobians, old_values
 from backend_torch.native import heads
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
-from tnp._core.base import like, ndarray, wrap_array
+from backend_torch.tensors.shape import flip
+from tnp._core.base import like, ndarray, strided, wrap_array
 from tnp._core.convert import tensor_of
 from tnp._transforms import pytree
 from tnp._transforms.gradients import tensor_in
@@ -135,8 +136,8 @@ class GradientTape:
     def _release(self) -> None:
         """Give the watched arrays their own tensors back, over the same memory."""
         for array, tensor, used, _, _ in self._watched.values():
-            if array.tensor is used:
-                array.tensor = tensor
+            if _own(array) is used:
+                _set_own(array, tensor)
                 if id(array) in self._versions and autodiff.version(used) > 0:
                     autodiff.write_to(self._versions[id(array)][0], used)
             else:  # another shape or dtype was assigned to it
@@ -184,7 +185,10 @@ class GradientTape:
             if not isinstance(array, ndarray):
                 path = _path(arrays, "arrays", array)
                 raise TypeError(f"watch: {path} is a {type(array).__name__}: only tnp arrays can be watched")
-            tensor = array.tensor
+            if type(array) is strided and array.turn.is_of_bytes:
+                path = _path(arrays, "arrays", array)
+                raise TypeError(f"watch: {path} is a view of elements that are not aligned: watch a copy of it")
+            tensor = _own(array)
             if not (tensor.is_floating_point() or autodiff.is_differentiable(tensor)):
                 path = _path(arrays, "arrays", array)
                 raise TypeError(f"watch: {path} has dtype {array.dtype}: only floating and complex have gradients")
@@ -197,9 +201,9 @@ class GradientTape:
         for index, array in enumerate(new):
             if id(array) not in found:  # it may be in the container twice
                 used = stand_ins[index]
-                found[id(array)] = (array, array.tensor, used, handles[index], index)
+                found[id(array)] = (array, _own(array), used, handles[index], index)
                 self._versions[id(array)] = tensors[index], autodiff.version(tensors[index])
-                array.tensor = used
+                _set_own(array, used)
 
     @contextlib.contextmanager
     def stop_recording(self) -> Iterator[None]:
@@ -373,7 +377,7 @@ class GradientTape:
     def _recorded(self, array: Any) -> Tensor:
         """Return the tensor that was recorded for an array: a watched array has another one afterwards."""
         watched = self._watched.get(id(array))
-        return tensor_in(array) if watched is None else watched[2]
+        return tensor_in(array) if watched is None else _turned(array, watched[2])
 
     def _sources(self, sources: Any) -> tuple[list[Any], list[Tensor], list[int | None]]:
         """Return the sources, their tensors, and for each source the number of its tensor."""
@@ -401,8 +405,8 @@ class GradientTape:
                 positions.append(None)
         return connected, tensors, positions
 
-    @staticmethod
     def _like(
+        self,
         sources: Any,
         found: Any,
         positions: list[int | None],
@@ -414,6 +418,8 @@ class GradientTape:
         for index, source in enumerate(_leaves(sources, "sources")):
             position = positions[index]
             gradient = None if position is None else found[position]
+            if gradient is not None and id(source) in self._watched:
+                gradient = _turned(source, gradient, len(leading))
             if gradient is not None:
                 gradients.append(wrap_array(gradient) if leading else like(source, gradient))
             elif unconnected_gradients == "none":
@@ -424,6 +430,23 @@ class GradientTape:
             return gradients
         remaining = iter(gradients)
         return pytree.mapped(lambda _: next(remaining), sources)
+
+
+def _own(array: ndarray) -> Tensor:
+    """Return the tensor with the array's memory; a view with negative steps has its elements the other way there."""
+    return array.ahead if type(array) is strided else array.tensor
+
+
+def _set_own(array: ndarray, tensor: Tensor) -> None:
+    if type(array) is strided:
+        array.ahead = tensor
+    else:
+        array.tensor = tensor
+
+
+def _turned(array: ndarray, tensor: Tensor, leading: int = 0) -> Tensor:
+    """Return a tensor of the elements of `_own`, after some axes, in the array's order."""
+    return flip(tensor, tuple([axis + leading for axis in array.turn.flips])) if type(array) is strided else tensor
 
 
 def _tell_of_writes(found: dict[int, Watched], versions: Versions, by_the_program: bool) -> None:

@@ -809,3 +809,57 @@ def test_tapes_inside_derivatives_watch_what_the_derivative_knows(
         warnings.simplefilter("ignore")  # a batch that writes to an array from outside is a loop
         found = transforms[transform](run())(x)
     numpy.testing.assert_allclose(np.asnumpy(found), expected, rtol=1e-4)
+
+
+REVERSED: dict[str, Any] = {
+    "rows": lambda b: b[::-1],
+    "columns": lambda b: b[:, ::-1],
+    "steps": lambda b: b[::-2],
+    "transposed": lambda b: b.T[::-1],
+}
+OF_REVERSED: dict[str, Any] = {
+    "power": lambda w, k: (w**3 * k).sum(),
+    "row": lambda w, k: (w[0] * w.sum()).sum() + w[0, 1] ** 2,
+    "reshaped": lambda w, k: (w.reshape(-1) * k.reshape(-1)).sum(),
+    "flattened": lambda w, k: (w.flatten() * k.ravel()).sum() + w.ravel("F")[1] ** 2,
+    "sorted": lambda w, k: (np.sort(w, axis=0) * k).sum(),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"persistent": True}, {"overwrites": True}], ids=str)
+@pytest.mark.parametrize("of", OF_REVERSED)
+@pytest.mark.parametrize("name", REVERSED)
+def test_views_with_negative_steps_are_watched(name: str, of: str, options: dict[str, bool]) -> None:
+    w = REVERSED[name](np.arange(1.0, 7.0).reshape(3, 2))
+    copied = np.array(w)
+    k = np.arange(1.0, w.size + 1).reshape(w.shape)
+    found = []
+    for array in (w, copied):
+        with np.GradientTape(**options) as tape:
+            tape.watch(array)
+            y = OF_REVERSED[of](array, k)
+        found.append(np.asnumpy(tape.gradient(y, array)))
+    numpy.testing.assert_allclose(*found)
+    w -= 1
+    numpy.testing.assert_array_equal(numpy.asarray(w), numpy.asarray(copied) - 1)
+
+
+def test_writes_to_watched_views_with_negative_steps() -> None:
+    base = np.arange(1.0, 7.0).reshape(3, 2)
+    w = base[::-1]
+    before, factors = np.array(w), np.asarray([[2.0], [1.0], [1.0]]) * 3
+    with np.GradientTape() as tape:
+        tape.watch(w)
+        w[0] = w[0] * 2
+        w *= 3
+        y = (w**2).sum()
+    numpy.testing.assert_allclose(np.asnumpy(tape.gradient(y, w)), np.asnumpy(2 * before * factors**2))
+    numpy.testing.assert_allclose(np.asnumpy(base[::-1].copy()), np.asnumpy(before * factors))
+    with np.GradientTape() as tape:
+        tape.watch(w)
+        y = w * w
+    expected = np.jacobian(lambda w: w * w)(np.array(w))
+    numpy.testing.assert_allclose(np.asnumpy(tape.jacobian(y, w)), np.asnumpy(expected))
+    unaligned = np.asarray(numpy.zeros(17, "u1")[1:].view("f8"))
+    with pytest.raises(TypeError, match="not aligned: watch a copy"), np.GradientTape() as tape:
+        tape.watch(unaligned)
