@@ -27,7 +27,7 @@ from backend_torch.torch_private.tensor_internals import (
 )
 
 Tensor = torch.Tensor
-_WHERE = frozenset({"data_ptr", "untyped_storage"})  # functions that read the address of memory
+WHERE = frozenset({"data_ptr", "untyped_storage"})  # functions that read the address of memory
 
 
 def is_refused(error: BaseException | None) -> bool:
@@ -100,7 +100,7 @@ class Outside(TorchFunctionMode):
         if self._below is not None and trace_state.state.below is self._below:
             args, kwargs = self._below.known(args, kwargs)
         kind = kinds[func]
-        if getattr(func, "__name__", "") in _WHERE:
+        if getattr(func, "__name__", "") in WHERE:
             return func(unwrapped(self.seen(args[0])), *args[1:])
         if kind == QUESTION or func is torch.autograd.grad or Escaped in types:
             return func(*args, **kwargs)
