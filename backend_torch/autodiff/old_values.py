@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from backend_torch.autodiff.function_kinds import QUESTION, kinds
 from backend_torch.autodiff.outside import memory_of
 from backend_torch.tensors import trace_state
 from backend_torch.torch_private import functorch, messages, modes
@@ -195,10 +196,10 @@ _VIEWS = _names(
 
 _QUESTIONS = _names(
     """
-    __bool__ __float__ __int__ __len__ data_ptr dim element_size is_complex is_conj is_contiguous is_floating_point
-    is_neg is_set_to item numel requires_grad_ size storage_offset stride tolist untyped_storage
+    __bool__ __float__ __int__ __len__ element_size is_set_to item requires_grad_ tolist untyped_storage
     """
 )
+"""Functions that read values or properties, besides those of kind ``QUESTION``."""
 
 _COPYING_WRITES = _names(
     """
@@ -214,7 +215,8 @@ class _Private(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "").split(".")[0]
-        if name in _VIEWS or name in _QUESTIONS or func is torch.autograd.grad:  # no gradient flows to a copy
+        is_question = kinds[func] == QUESTION or name in _QUESTIONS
+        if is_question or name in _VIEWS or func is torch.autograd.grad:  # no gradient flows to a copy
             return func(*args, **kwargs)
         if name == "__getitem__":  # a view, or a copy of elements that index arrays select
             return func(args[0], _copied(args[1]))

@@ -47,6 +47,8 @@ FOUND = [
     ("writes outside", "compile", "vectorized_map", "vjp", "hessian"),  # the end of a batch, seen by function modes
     ("writes outside by out=", "vjp", "vjp", "hessian"),  # zeros that have no address
     ("writes outside in a branch", "grad", "linearize", "jvp", "jvp"),
+    ("adds outside", "vjp", "if", "hessian"),  # a question about memory, whose operand a mode copied
+    ("writes an element outside", "linearize", "hessian"),
 ]
 
 
