@@ -713,6 +713,7 @@ def checkpoint(function: Callable[[], Any]) -> Any:
     if is_transforming() or trace_state.is_tracing() or not torch.is_grad_enabled():
         return function()
     _state.checkpoints += 1
+    tapes = _state.tapes
     drawn, first = Draws(), outside.FirstRun()
     is_first = True
 
@@ -728,8 +729,12 @@ def checkpoint(function: Callable[[], Any]) -> Any:
                 return drawing()
         if first.has_changed():
             raise OverwrittenError("an array that a checkpoint needs was modified by an inplace operation")
-        with functorch.down_to(None), hooks_known():  # gradients may be taken in a transform, or in a batch of them
-            return drawing()
+        before, _state.tapes = _state.tapes, tapes  # gradients are recorded as they were
+        try:
+            with functorch.down_to(None), hooks_known():  # the run may be in a transform, or in a batch of them
+                return drawing()
+        finally:
+            _state.tapes = before
 
     is_compiled = torch.compiler.is_compiling()  # Dynamo finds such writes itself
     try:

@@ -353,6 +353,14 @@ def _in_a_map(x: Any) -> Any:
     return np.vectorized_map(np.grad(lambda x: _doubled_where_positive(x).sum()), np.stack([x, -x])).sum(0)
 
 
+def _by_a_tape(x: Any) -> Any:
+    with np.GradientTape() as tape:
+        x = x * 1.0
+        tape.watch(x)
+        y = (x**3).sum()
+    return tape.gradient(y, x)
+
+
 INSIDE = {
     "plain": _doubled_where_positive,
     "grad": np.grad(lambda x: (x**3).sum()),
@@ -361,6 +369,7 @@ INSIDE = {
     "linearize": lambda x: np.linearize(_doubled_where_positive, x)[1](np.ones(3)),
     "jacobian": lambda x: np.jacobian(_doubled_where_positive)(x).sum(0),
     "map": _in_a_map,
+    "tape": _by_a_tape,
     "jacobian of an overwritten value": lambda x: np.jacobian(_overwrites_what_it_needs)(x).sum(0),
     "vjp of an overwritten value": lambda x: np.vjp(_overwrites_what_it_needs, x)[1](np.ones(3))[0],
     "linearize of an overwritten value": lambda x: np.linearize(_overwrites_what_it_needs, x)[1](np.ones(3)),
@@ -455,14 +464,6 @@ def test_a_checkpoint_that_writes_outside_keeps_its_values() -> None:
         found = both(np.checkpoint)
     for one, other in zip(found, both(lambda function: function), strict=True):
         numpy.testing.assert_allclose(np.asnumpy(one), np.asnumpy(other))
-
-
-def _by_a_tape(x: Any) -> Any:
-    with np.GradientTape() as tape:
-        x = x * 1.0
-        tape.watch(x)
-        y = (x**3).sum()
-    return tape.gradient(y, x)
 
 
 @pytest.mark.parametrize("function", [_by_a_tape, np.grad(lambda x: (x**3).sum()), np.sin])
