@@ -32,7 +32,7 @@ from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import is_readable
 from backend_torch.torch_private import autograd, functorch, messages, traces
 from backend_torch.torch_private.functorch import is_transforming
-from backend_torch.torch_private.tensor_internals import version_of
+from backend_torch.torch_private.tensor_internals import is_view, version_of
 
 Tensor = torch.Tensor
 Function = Callable[..., Any]
@@ -769,7 +769,8 @@ class _Custom(torch.autograd.Function):
         def batched(*tensors: Tensor) -> tuple[Tensor, ...]:
             found: Any = torch.func.vmap(lambda *each: tuple(function(*each)), dims, randomness=info.randomness)
             results: tuple[Tensor, ...] = found(*tensors)
-            return results
+            memory = [outside.memory_of(each) for each in (*tensors, *results)]
+            return tuple([_no_view(each) if memory.count(outside.memory_of(each)) == 1 else each for each in results])
 
         def slopes(tensors: Any, gradients: Any) -> list[Tensor]:
             def one(tensors: Any, gradients: Any) -> list[Tensor]:
@@ -818,6 +819,14 @@ def without_rule(values: Tensor) -> Tensor:
     """Return what a `custom` function wrote to an argument; NotImplementedError when that is differentiated."""
     made: Tensor = _WithoutRule.apply(values)
     return made
+
+
+def _no_view(results: Tensor) -> Tensor:
+    """Return the results of a batch as no view of their memory: autograd refuses writes to views that a rule returns.
+
+    torch moves the dimension of the batch to the front by a view; a result that is the same for all has no stride.
+    """
+    return _unsafe_view(results, results.shape) if is_view(results) and results.stride(0) else results
 
 
 def custom(function: Function, gradient: Function, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:

@@ -287,6 +287,34 @@ def test_custom_gradient() -> None:
         np.grad(wrong)(vector())
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_writes_to_what_a_batched_rule_returned(axis: int) -> None:
+    """torch moves the dimension of the batch by a view, to which autograd refuses writes."""
+
+    @np.custom_gradient
+    def tanh(x: Any) -> Any:
+        return np.tanh(x), lambda upstream: upstream * (1 - np.tanh(x) ** 2)
+
+    def doubles(x: Any) -> Any:
+        y = tanh(x)
+        y[1:] *= 2
+        return np.sin(y)
+
+    x = np.asarray([[0.5, -0.25, 2.0], [1.0, 0.1, -0.3]])
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = np.vmap(doubles, in_axes=axis)(x)
+    rows = x if axis == 0 else x.T
+    expected = np.stack([np.grad(lambda row: doubles(row).sum())(row) for row in rows])
+    close(tape.gradient(y, x), expected if axis == 0 else expected.T)
+    if axis:
+        stack = np.stack([x, 2 * x], 2)
+        with np.GradientTape() as tape:
+            tape.watch(stack)
+            y = np.vmap(np.vmap(doubles, in_axes=1), in_axes=2)(stack)
+        close(tape.gradient(y, stack)[..., 0], expected.T)
+
+
 def test_custom_gradients_forward() -> None:
     """torch has them in reverse mode alone: the derivative of the way back is the way forward."""
 
