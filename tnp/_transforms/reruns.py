@@ -23,11 +23,11 @@ _still: set[Any] = set()  # code that assigns nothing outside
 class Runs:
     """The runs of ``fn``, whose arguments are ``given``, under one transform."""
 
-    __slots__ = ("_before", "_code", "_count", "_is_over", "fn", "given")
+    __slots__ = ("_before", "_code", "_count", "_is_over", "_running", "fn", "given")
 
     def __init__(self, fn: Any, given: tuple[Any, ...]) -> None:
         self.fn, self.given = fn, given
-        self._count, self._is_over, self._before = 0, False, None
+        self._count, self._running, self._is_over, self._before = 0, 0, False, None
         if is_compiling():  # Dynamo keeps the state by itself
             return
         code: list[Any] = [type(each) for each in given]
@@ -39,21 +39,24 @@ class Runs:
     def begin(self) -> Any:
         """Put back the state that the first run began with, before any other.
 
-        If the transform is over, return the present state, which is put back after the run; else None.
+        If the transform is over, or a run under way, return the present state, which is put back after the run; else
+        None. A checkpoint runs again inside of its first run, for a gradient there, and may stop in the middle.
         """
         self._count += 1
         if self._before is None or self._count == 1:
             return None
-        present = state_before(self.fn, self.given) if self._is_over else None
+        present = state_before(self.fn, self.given) if self._is_over or self._running else None
         self._before.put_back()
         return present
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
         present = self.begin()
+        self._running += 1
         try:
             return self.fn(*args, **kwargs)
         finally:
+            self._running -= 1
             if present is not None:
                 present.put_back()
 

@@ -49,6 +49,7 @@ FOUND = [
     ("writes outside in a branch", "grad", "linearize", "jvp", "jvp"),
     ("adds outside", "vjp", "if", "hessian"),  # a question about memory, whose operand a mode copied
     ("writes an element outside", "linearize", "hessian"),
+    ("rebinds an attribute", "checkpoint", "tape", "compile"),  # run again in the middle of the first run
 ]
 
 
