@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 
 from backend_torch.autodiff import autodiff, handlers, replayed_draws, transform_levels
 from backend_torch.autodiff.function_kinds import COPIES, FACTORY, QUESTION, WRITE, kinds
-from backend_torch.autodiff.outside import WHERE, Escaped, memory_of
+from backend_torch.autodiff.outside import Escaped, memory_of
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.aliasing import has_places_of_its_own, is_same_view, may_share
 from backend_torch.tensors.memory import unwrapped
@@ -86,7 +86,7 @@ class _Buffers(TorchFunctionMode):
         if self._below is not None:
             args, kwargs = self._below.known(args, kwargs or {})
         kind = kinds[func]
-        if kind == QUESTION:
+        if kind >= QUESTION:
             return func(*args, **kwargs) if kwargs else func(*args)
         result = self._result(kind, func, args, kwargs)
         self.attempt.note_born(result if type(result) in (tuple, list) else (result,), self.level)
@@ -95,8 +95,7 @@ class _Buffers(TorchFunctionMode):
     def _result(self, kind: Any, func: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
         if kind == WRITE:
             self._check_write(func, args[0])
-        if getattr(func, "__name__", "") not in WHERE:
-            self._note_reads(func, args[1:] if kind == WRITE else args)
+        self._note_reads(func, args[1:] if kind == WRITE else args)
         if kwargs:
             if kwargs.get("out") is not None:
                 self._check_write(func, kwargs["out"])

@@ -41,12 +41,16 @@ _NO_WRITES = frozenset({"requires_grad_", "detach_", "rename_", "share_memory_",
 _QUESTIONS = frozenset(
     {
         "__get__", "dim", "numel", "size", "stride", "storage_offset", "is_contiguous", "is_floating_point",
-        "is_complex", "is_conj", "is_neg", "data_ptr", "_is_view", "_is_zerotensor",
+        "is_complex", "is_conj", "is_neg", "_is_view", "_is_zerotensor",
     }
 )  # fmt: skip
 """Functions that read properties of a tensor or make views: most of the calls."""
 
-PLAIN, FACTORY, WRITE, QUESTION = range(4)
+_WHERE = frozenset({"data_ptr", "untyped_storage"})
+"""Questions of where a tensor's memory is."""
+
+PLAIN, FACTORY, WRITE, QUESTION, WHERE = range(5)
+"""Kinds of functions; the last two only read properties."""
 
 
 class _Kinds(dict[Any, int]):
@@ -57,6 +61,8 @@ class _Kinds(dict[Any, int]):
         kind = PLAIN
         if name in _QUESTIONS:
             kind = QUESTION
+        elif name in _WHERE:
+            kind = WHERE
         elif function in _FACTORIES:
             kind = FACTORY
         elif name in ("__setitem__", "zero_") or (

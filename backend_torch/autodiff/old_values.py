@@ -196,10 +196,10 @@ _VIEWS = _names(
 
 _QUESTIONS = _names(
     """
-    __bool__ __float__ __int__ __len__ element_size is_set_to item requires_grad_ tolist untyped_storage
+    __bool__ __float__ __int__ __len__ element_size is_set_to item requires_grad_ tolist
     """
 )
-"""Functions that read values or properties, besides those of kind ``QUESTION``."""
+"""Functions that read values or properties, besides those of kind ``QUESTION`` and ``WHERE``."""
 
 _COPYING_WRITES = _names(
     """
@@ -215,7 +215,7 @@ class _Private(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "").split(".")[0]
-        is_question = kinds[func] == QUESTION or name in _QUESTIONS
+        is_question = kinds[func] >= QUESTION or name in _QUESTIONS
         if is_question or name in _VIEWS or func is torch.autograd.grad:  # no gradient flows to a copy
             return func(*args, **kwargs)
         if name == "__getitem__":  # a view, or a copy of elements that index arrays select

@@ -14,7 +14,7 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.overrides import TorchFunctionMode
 
-from backend_torch.autodiff.function_kinds import QUESTION, WRITE, kinds
+from backend_torch.autodiff.function_kinds import QUESTION, WHERE, WRITE, kinds
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import autograd, functorch, messages
@@ -27,7 +27,6 @@ from backend_torch.torch_private.tensor_internals import (
 )
 
 Tensor = torch.Tensor
-WHERE = frozenset({"data_ptr", "untyped_storage"})  # functions that read the address of memory
 
 
 def is_refused(error: BaseException | None) -> bool:
@@ -61,7 +60,7 @@ class Escaped(torch.Tensor):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        if kinds[func] == QUESTION:
+        if kinds[func] >= QUESTION:
             return super().__torch_function__(func, types, args, kwargs or {})
         raise trace_state.escaped_error()
 
@@ -100,7 +99,7 @@ class Outside(TorchFunctionMode):
         if self._below is not None and trace_state.state.below is self._below:
             args, kwargs = self._below.known(args, kwargs)
         kind = kinds[func]
-        if getattr(func, "__name__", "") in WHERE:
+        if kind == WHERE:
             return func(unwrapped(self.seen(args[0])), *args[1:])
         if kind == QUESTION or func is torch.autograd.grad or Escaped in types:
             return func(*args, **kwargs)
@@ -291,7 +290,7 @@ class FirstRun(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs, kind = kwargs or {}, kinds[func]
-        if kind == QUESTION or trace_state.is_tracing():  # what is traced runs later
+        if kind >= QUESTION or trace_state.is_tracing():  # what is traced runs later
             return func(*args, **kwargs)
         self.writes(args[0] if kind == WRITE else kwargs.get("out"))
         result = func(*args, **kwargs)
