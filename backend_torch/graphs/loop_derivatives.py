@@ -670,7 +670,7 @@ def _differentiated(graphs: _Graphs, predicate: Tensor, tensors: Any, given: Ten
     return _Branch.apply(_Graphs(modules), predicate, *tensors, *given)
 
 
-class HeldError(NotImplementedError):
+class HeldError(trace_state.OfTracing, NotImplementedError):
     """A branch or a loop whose derivative is taken holds what has none there."""
 
 

@@ -50,6 +50,7 @@ FOUND = [
     ("adds outside", "vjp", "if", "hessian"),  # a question about memory, whose operand a mode copied
     ("writes an element outside", "linearize", "hessian"),
     ("rebinds an attribute", "checkpoint", "tape", "compile"),  # run again in the middle of the first run
+    ("halves", "jacobian", "compile", "custom_gradient"),  # at no line of the function
 ]
 
 
