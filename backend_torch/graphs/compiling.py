@@ -40,6 +40,7 @@ from backend_torch.graphs.watching import Watch
 from backend_torch.kernels import indexing, linalg, products, sorting
 from backend_torch.tensors import aliasing, trace_state
 from backend_torch.tensors.aliasing import Output
+from backend_torch.tensors.shape import inverse, memory_axes
 from backend_torch.torch_private import functorch, inductor, light_imports, traces, trees
 from backend_torch.torch_private.guards import same_signature
 from backend_torch.torch_private.inductor import Program
@@ -136,6 +137,7 @@ def _trace(
     try:
         with trace_state.tracing(), mode:
             module = traces.capture(watched, inputs)
+            _place(module, inputs, mode)
     finally:
         traces.end(mode, trace_state.left_over_error)
         trace_state.state.effects = around
@@ -177,6 +179,41 @@ def _reads_and_writes(
         for index in memory.get(storage_of(values[target]), ())
     )
     return values, memory, written
+
+
+def _place(module: GraphModule, inputs: Sequence[Tensor], mode: traces.FakeTensorMode) -> None:
+    """Let what the graph computes be in C order, seen by its axes, where a view is given by its place in that memory.
+
+    Operations give results the order of their operands' axes; machine code may lay them out otherwise.
+    """
+    graph = module.graph
+    views: dict[int, list[Node]] = {}
+    for node in graph.find_nodes(op="call_function", target=aten.as_strided.default):
+        views.setdefault(storage_of(node.meta["val"]), []).append(node)
+    if not views:
+        return
+    held = [getattr(module, node.target) for node in graph.find_nodes(op="get_attr")]
+    seen = {storage_of(each) for each in [*inputs, *held] if isinstance(each, Tensor)}
+    for base in list(graph.nodes):
+        value = base.meta.get("val")
+        if base.op != "call_function" or not isinstance(value, Tensor) or storage_of(value) in seen:
+            continue
+        seen.add(storage_of(value))
+        axes = memory_axes(value) if storage_of(value) in views else ()
+        if axes == tuple(range(len(axes))) or value.storage_offset() or not aliasing.is_dense(value):
+            continue
+        base.meta["val"] = traces.like(mode, value)
+        with graph.inserting_before(base.next):
+            turned = graph.call_function(aten.permute.default, (base, list(axes)))
+            copied = graph.call_function(aten.clone.default, (turned,), {"memory_format": torch.contiguous_format})
+            again = graph.call_function(aten.permute.default, (copied, list(inverse(axes))))
+        base.replace_all_uses_with(again, delete_user_cb=lambda user, turned=turned: user is not turned)
+        for node, whole in ((turned, base.meta["val"]), (copied, value)):
+            node.meta["val"] = traces.without_modes(functools.partial(torch.permute, dims=axes), whole)
+        again.meta["val"] = value
+        for view in views[storage_of(value)]:
+            view.args = (copied, *view.args[1:])
+    module.recompile()
 
 
 def _lift(module: GraphModule) -> list[Tensor]:
@@ -271,6 +308,7 @@ def subgraph(
 
     try:
         module = traces.capture(watched, inputs)
+        _place(module, inputs, watch.mode)
     finally:
         watch.literals = literals
         lost, watch.lost = watch.lost, lost

@@ -265,3 +265,32 @@ def test_views_that_leave_traced_blocks_can_be_read() -> None:
         return row * 1.0
 
     assert (np.asnumpy(np.compile(best, backend="eager")(np.asarray(X[::-1].copy()))) == best(X)).all()
+
+
+def _of_reversed(x: Any) -> Any:
+    y = x[::-1]
+    return np.concatenate([y[:1], y[1:] * x[1:]])
+
+
+def _adds_to_reversed(x: Any) -> Any:
+    y = x * 2
+    y[::-1][1:] += x[1:]
+    return y[::-1][:2] + x[:2]
+
+
+@pytest.mark.parametrize("backend", ["default", "inductor"])
+@pytest.mark.parametrize("function", [_of_reversed, _adds_to_reversed])
+def test_machine_code_of_reversed_columns(function: Callable[[Any], Any], backend: str) -> None:
+    """Views by their place in memory, where what they show has the order of its operand's axes."""
+
+    def columns(x: Any) -> Any:
+        if x[0, 0] > 0:
+            y = np.vmap(function, in_axes=1, out_axes=1)(x)
+        else:
+            y = np.vmap(function, in_axes=1, out_axes=1)(-x)
+        return y
+
+    compiled = np.compile(columns) if backend == "default" else np.compile(columns, backend=backend)
+    x = np.arange(9.0).reshape(3, 3) + 1
+    for _ in range(2):
+        np.testing.assert_array_equal(compiled(x), columns(x))
