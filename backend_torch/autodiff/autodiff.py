@@ -100,15 +100,16 @@ class _Boundary:
     def __init__(self) -> None:
         self.outside = functorch.current_level()
         self.level: int | None = None
-        self._hooks = contextlib.ExitStack()
-        stack = functorch.stack()
-        self.is_batch = bool(stack) and stack[-1].key() == functorch.TransformType.Vmap
+        self._hooks: contextlib.ExitStack | None = None
+        innermost = functorch.innermost()
+        self.is_batch = innermost is not None and innermost.key() == functorch.TransformType.Vmap
         self.ends: list[Callable[[], None]] = []
 
     def open(self) -> int:
         if self.level is None:
             if functorch.current_level() != self.outside:
                 raise RuntimeError(_FOREIGN)
+            self._hooks = contextlib.ExitStack()
             self._hooks.enter_context(unhooked())  # which would keep values of the level without what is below it
             self.level = functorch.enter_grad()
         return self.level
@@ -116,7 +117,8 @@ class _Boundary:
     def close(self) -> None:
         if self.level is not None:
             functorch.leave_grad()
-        self._hooks.close()
+        if self._hooks is not None:
+            self._hooks.close()
 
 
 _FOREIGN = (

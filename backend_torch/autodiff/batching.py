@@ -24,6 +24,7 @@ from backend_torch.tensors import trace_state
 from backend_torch.tensors.aliasing import has_places_of_its_own, is_same_view, may_share
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import functorch, messages
+from backend_torch.torch_private.functorch import IS_OVER, current_level, get_unwrapped, level_of
 from backend_torch.torch_private.tensor_internals import is_view, storage_of
 
 Tensor = torch.Tensor
@@ -79,15 +80,17 @@ class _Buffers(TorchFunctionMode):
         self._below = trace_state.state.below
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        level = functorch.current_level()
+        kind = kinds[func]
+        if kind >= QUESTION and self._below is None:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        level = current_level()
         if level is None or level < self.level or trace_state.state.below is not self._below:
             # In the step of a loop, which is traced below the batch, or in what does the loop there.
             return func(*args, **kwargs) if kwargs else func(*args)
         if self._below is not None:
             args, kwargs = self._below.known(args, kwargs or {})
-        kind = kinds[func]
-        if kind >= QUESTION:
-            return func(*args, **kwargs) if kwargs else func(*args)
+            if kind >= QUESTION:
+                return func(*args, **kwargs) if kwargs else func(*args)
         result = self._result(kind, func, args, kwargs)
         self.attempt.note_born(result if type(result) in (tuple, list) else (result,), self.level)
         return result
@@ -154,10 +157,11 @@ class _Buffers(TorchFunctionMode):
 
     def _note_reads(self, func: Any, values: Any) -> None:
         """Note what is read as a whole of the arguments' memory; refuse it after a write to slices."""
+        level = self.level
         for value in values:
             if type(value) in (tuple, list):
                 self._note_reads(func, value)
-            elif isinstance(value, Tensor) and not _is_batched(value, self.level):
+            elif isinstance(value, Tensor) and level_of(value) != level and not _is_batched(value, level):
                 memory = _memory(value)
                 if memory in self.attempt.places:
                     self.attempt.read.add(memory)
@@ -185,11 +189,11 @@ class _Buffers(TorchFunctionMode):
 
 def _is_batched(tensor: Tensor, level: int) -> bool:
     """Whether a tensor has one value for each slice at this level, however deep."""
-    while functorch.is_wrapped(tensor):
-        if functorch.is_batched(tensor) and functorch.level_of(tensor) == level:
-            return True
-        tensor = functorch.get_unwrapped(tensor)
-    return False
+    at = level_of(tensor)
+    while at > level or at == IS_OVER:
+        tensor = get_unwrapped(tensor)
+        at = level_of(tensor)
+    return at == level
 
 
 def _memory(tensor: Tensor) -> int:
@@ -242,7 +246,9 @@ class _Attempt:
 
     def note_born(self, results: Sequence[Any], level: int) -> None:
         """Remember the batched tensors among results, as long as they live."""
-        self.born += [weakref.ref(each) for each in results if isinstance(each, Tensor) and _is_batched(each, level)]
+        for each in results:
+            if isinstance(each, Tensor) and (level_of(each) == level or _is_batched(each, level)):
+                self.born.append(weakref.ref(each))
 
     def is_for_all(self, target: Tensor) -> bool:
         """Whether a write to a batched tensor is right for all slices: in a step for some, if the step made it."""
