@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
@@ -83,6 +84,8 @@ class Module(_LazyGraphModule):
 def _put(patches: Patches) -> list[Undo]:
     """Let graphs wait with their code, and keep torch from logging errors that tnp raises in NumPy's words.
 
+    NumPy's own numbers take a symbolic size for an object without a dtype: beside them it is decided.
+
     Before torch 2.13, also let graphs hold generators, and keep the checks of torch.linalg: they have no result, so
     torch would remove them as dead code.
     """
@@ -90,7 +93,12 @@ def _put(patches: Patches) -> list[Undo]:
     log.addFilter(silence)
     theirs = _lazy_graph_module._make_graph_module
     made = patches.either(functools.partial(theirs, graph_module_cls=Module), theirs)
-    put = [lambda: log.removeFilter(silence), replaced_attribute(_lazy_graph_module, "_make_graph_module", made)]
+    beside = patches.either(_decided_beside_numbers, _objects_beside_numbers)
+    put = [
+        lambda: log.removeFilter(silence),
+        replaced_attribute(_lazy_graph_module, "_make_graph_module", made),
+        *[replaced_attribute(kind, "__array_ufunc__", beside) for kind in (torch.SymInt, torch.SymFloat)],
+    ]
     if torch.__version__ >= "2.13":
         return put
     from torch._higher_order_ops.effects import _EffectType, _register_effectful_op
@@ -98,6 +106,20 @@ def _put(patches: Patches) -> list[Undo]:
     check = _register_effectful_op(torch.ops.aten._linalg_check_errors.default, _EffectType.ORDERED)
     hold = patches.either(_held, _not_held)
     return [*put, check.destroy, replaced_item(proxy._create_arg_bypass, torch.Generator, hold)]
+
+
+def _decided_beside_numbers(symbol: Any, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
+    """Compute with the symbols' current numbers; the trace is then valid for these only."""
+    kinds: dict[type, type] = {torch.SymInt: int, torch.SymFloat: float}
+    known = [kinds[type(each)](each) if type(each) in kinds else each for each in operands]
+    return getattr(ufunc, method)(*known, **options)
+
+
+def _objects_beside_numbers(symbol: Any, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
+    """What NumPy does without us: the symbols are objects."""
+    kinds = (torch.SymInt, torch.SymFloat)
+    known = [np.asarray(each, dtype=object) if type(each) in kinds else each for each in operands]
+    return getattr(ufunc, method)(*known, **options)
 
 
 PATCHES = Patches(_put)

@@ -207,6 +207,37 @@ def test_a_size_beside_an_array_of_small_integers_is_a_number(function: Callable
         assert outcome(compiled, length) == outcome(function, length)
 
 
+SIZES_BESIDE_NUMBERS: list[Callable[[int], Any]] = [
+    lambda n: numpy.int8(3) * n,
+    lambda n: n * numpy.int8(3),
+    lambda n: n - numpy.uint8(1),
+    lambda n: numpy.float32(0.5) * n,
+    lambda n: n / numpy.float32(3),
+    lambda n: numpy.float64(0.5) * (n / 3),
+    lambda n: divmod(numpy.int16(100), n)[1],
+    lambda n: numpy.int8(3) * n < n,
+    lambda n: numpy.arange(3, dtype="int8") * n,
+]
+
+
+@pytest.mark.parametrize("of", SIZES_BESIDE_NUMBERS)
+@pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:.*adds to a closure")
+def test_a_size_beside_numbers_of_numpy_is_a_number(of: Callable[[int], Any]) -> None:
+    def function(x: Any) -> Any:
+        of_size = of(len(x))
+        kinds.append(type(of_size))
+        return of_size, np.ones(3, dtype="float32") * of_size
+
+    kinds: list[type] = []
+    compiled = np.compile(function, dynamic=True, backend="eager")
+    for n in (3, 5, 100):
+        (size, result), (known, theirs) = compiled(np.ones(n)), function(np.ones(n))
+        assert kinds[-2] is kinds[-1]
+        assert result.dtype == theirs.dtype
+        assert (result.tolist(), size.tolist()) == (theirs.tolist(), known.tolist())
+    assert not hasattr(torch.SymInt, "__array_ufunc__")
+
+
 TEXTS: list[Callable[[Any], str]] = [
     lambda x: f"{len(x)}",
     lambda x: f"{x.shape[0] + 1!r:>4}",
