@@ -25,7 +25,7 @@ from backend_torch.tensors.aliasing import has_places_of_its_own, is_same_view, 
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import functorch, messages
 from backend_torch.torch_private.functorch import IS_OVER, current_level, get_unwrapped, level_of
-from backend_torch.torch_private.tensor_internals import is_view, storage_of
+from backend_torch.torch_private.tensor_internals import is_view, is_zeros_without_memory, storage_of
 
 Tensor = torch.Tensor
 Function = Callable[[list[Tensor]], Sequence[Tensor]]
@@ -162,11 +162,8 @@ class _Buffers(TorchFunctionMode):
             if type(value) in (tuple, list):
                 self._note_reads(func, value)
             elif isinstance(value, Tensor) and level_of(value) != level and not _is_batched(value, level):
-                memory = _memory(value)
-                if memory in self.attempt.places:
-                    self.attempt.read.add(memory)
-                    if memory in self.attempt.written:
-                        self._refuse(func, ORDERED)
+                if self.attempt.reads_what_is_written(value):
+                    self._refuse(func, ORDERED)
 
     def _refuse(self, func: Any, why: str) -> NoReturn:
         self.attempt.refused = func
@@ -196,6 +193,14 @@ def _is_batched(tensor: Tensor, level: int) -> bool:
     return at == level
 
 
+_Span = tuple[int, int]
+"""Where memory begins and ends."""
+
+
+def _meet(one: _Span, other: _Span) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
 def _memory(tensor: Tensor) -> int:
     return storage_of(unwrapped(tensor))
 
@@ -219,10 +224,11 @@ class _Attempt:
         self.function = function
         self.tensors = tensors
         self.dims = dims
-        self.places = [_memory(tensor) for tensor in tensors]
-        self.read: set[int] = set()
-        self.written: set[int] = set()
-        self.ordered: set[int] = set()
+        self._is_traced = trace_state.is_tracing()
+        self.places = [self._place(tensor) for tensor in tensors]
+        self.read: set[_Span] = set()
+        self.written: set[_Span] = set()
+        self.ordered: set[_Span] = set()
         self.everything = everything
         self.refused: Any = None
         self.shares_write = False
@@ -273,20 +279,41 @@ class _Attempt:
 
         From now on it is one if its memory is read as a whole.
         """
-        memory = _memory(target)
-        if memory not in self.places:
+        place = self._place(target)
+        if place not in self.places:
             return False
-        if memory in self.written:
-            return memory in self.ordered
-        self.written.add(memory)
-        if memory in self.read or self._are_elsewhere_too(memory):
-            self.ordered.add(memory)
-        return memory in self.ordered
+        if place in self.written:
+            return place in self.ordered
+        self.written.add(place)
+        if self._is_traced:
+            trace_state.state.batched_writes.append(trace_state.user_line())
+        if any(_meet(place, read) for read in self.read) or self._are_elsewhere_too(place):
+            self.ordered.add(place)
+        return place in self.ordered
 
-    def _are_elsewhere_too(self, memory: int) -> bool:
+    def reads_what_is_written(self, tensor: Tensor) -> bool:
+        """Note that a tensor is read as a whole; whether slices in its memory were written to before."""
+        place = self._place(tensor)
+        self.read.add(place)
+        return any(_meet(place, written) for written in self.written)
+
+    def _place(self, tensor: Tensor) -> _Span:
+        """Return the addresses of the whole memory of a tensor, or an identifier of one that has no address.
+
+        Tensors over parts of a NumPy array have different storages, of which each begins at its first element.
+        """
+        below = unwrapped(tensor)
+        if not self._is_traced and not is_zeros_without_memory(below):
+            storage = below.untyped_storage()
+            if start := storage.data_ptr():
+                return start, start + storage.nbytes()
+        memory = storage_of(below)
+        return memory, memory + 1
+
+    def _are_elsewhere_too(self, written: _Span) -> bool:
         """Whether elements of an argument are elements of another argument, or of another slice."""
         arguments = zip(self.tensors, self.dims, self.places, strict=True)
-        parts = [(dim, unwrapped(tensor)) for tensor, dim, place in arguments if place == memory]
+        parts = [(dim, unwrapped(tensor)) for tensor, dim, place in arguments if _meet(place, written)]
         if not all(has_places_of_its_own(part) for _, part in parts):
             return True
         for (dim, one), (other_dim, other) in itertools.combinations(parts, 2):

@@ -127,6 +127,8 @@ def _trace(
     calls_around, trace_state.state.calls = trace_state.state.calls, calls
     rules: list[str] = []
     rules_around, trace_state.state.rules = trace_state.state.rules, rules
+    batched: list[Any] = []
+    batched_around, trace_state.state.batched_writes = trace_state.state.batched_writes, batched
     watch.inputs.update(map(storage_of, inputs))
 
     def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
@@ -142,6 +144,7 @@ def _trace(
         traces.end(mode, trace_state.left_over_error)
         trace_state.state.effects = around
         trace_state.state.calls, trace_state.state.rules = calls_around, rules_around
+        trace_state.state.batched_writes = batched_around
         del _current.watch
 
     captures = []
@@ -156,7 +159,8 @@ def _trace(
     outputs, results = aliasing.outputs_of(returned, placeholders, values, memory)
     if sizes is not None:
         sizes.settle()
-    return Graph(module, inputs, [tensor for tensor, _ in captures], written, outputs, results, sizes, calls, rules)
+    captured = [tensor for tensor, _ in captures]
+    return Graph(module, inputs, captured, written, outputs, results, sizes, calls, rules, bool(batched))
 
 
 def _without_data(mode: traces.FakeTensorMode, tensors: Sequence[Tensor], sizes: symbolic.Sizes | None) -> list[Tensor]:
@@ -604,9 +608,9 @@ class Executable:
         Raises
         ------
         OverlapError
-            The order of reads and writes inside of a branch or a loop is lost.
+            The order of reads and writes inside of a branch, a loop or a batch is lost.
         """
-        if loops.has_control_flow(self.graph.module):
+        if self.graph.has_batched_writes or loops.has_control_flow(self.graph.module):
             raise aliasing.OverlapError
         return graph_copies.of_overlapping(self._recorded, aliasing.targets)
 

@@ -42,6 +42,8 @@ class Graph:
         The functions of Python's that the graph calls, which live as long as it and its programs.
     rules : list of str
         The lines that call functions with derivatives of their own, which the graph does not hold.
+    has_batched_writes : bool
+        Whether all elements of a batch are written to at once: where inputs overlap, a loop over them has an order.
     """
 
     module: GraphModule
@@ -53,6 +55,7 @@ class Graph:
     sizes: symbolic.Sizes | None = None
     calls: list[host_calls.HostCall] = field(default_factory=list)
     rules: list[str] = field(default_factory=list)
+    has_batched_writes: bool = False
 
     def holds_for(self, shapes: Sequence[symbolic.Shapes]) -> bool:
         """Whether arguments of all these shapes meet what the trace assumes of symbolic sizes."""

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch.fx import Node
 
-from backend_torch.tensors.memory import addresses, may_overlap
+from backend_torch.tensors.memory import addresses, is_readable, may_overlap
 from backend_torch.torch_private.operators import schema_of
 from backend_torch.torch_private.tensor_internals import storage_of
 
@@ -169,19 +169,25 @@ def has_places_of_its_own(tensor: Tensor) -> bool:
     return True
 
 
+def _first(tensor: Tensor) -> Any:
+    """Return the address of a tensor's first element; that in one memory for all where there is none."""
+    return tensor.data_ptr() if is_readable(tensor) else _START + tensor.storage_offset() * tensor.itemsize
+
+
 def is_same_view(one: Tensor, other: Tensor) -> bool:
-    """Whether two views of one memory have the same elements in the same order."""
-    places = [(each.dtype, each.storage_offset(), *each.shape, *each.stride()) for each in (one, other)]
+    """Whether two views have the same elements in the same order."""
+    places = [(each.dtype, _first(each), *each.shape, *each.stride()) for each in (one, other)]
     return len(places[0]) == len(places[1]) and all(map(operator.eq, *places))
 
 
 def may_share(one: Tensor, other: Tensor) -> bool:
-    """Whether two views of one memory may share an element; open sizes are not looked into."""
-    numbers = [n for each in (one, other) for n in (each.storage_offset(), *each.shape, *each.stride())]
+    """Whether two views of the same or of overlapping memory may share an element; open sizes are not looked into."""
+    numbers = [n for each in (one, other) for n in (_first(each), *each.shape, *each.stride())]
     if any(type(n) is not int for n in numbers):
         return True
     try:
-        return np.shares_memory(addresses(one, _START), addresses(other, _START), max_work=_WORK)  # type: ignore[arg-type]
+        one_at, other_at = [addresses(each, None if is_readable(each) else _START) for each in (one, other)]
+        return np.shares_memory(one_at, other_at, max_work=_WORK)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
 

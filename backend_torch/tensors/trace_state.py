@@ -79,6 +79,7 @@ class _State(threading.local):
         self.hooks: list[Any] = []  # of tnp's own scopes, which are told what gradients need, the innermost last
         self.effects: list[Any] = []  # what a trace's graph has to give last, so that nothing is done after it
         self.calls: list[Any] = []  # the functions of Python's that a trace's graph calls by number
+        self.batched_writes: list[Any] = []  # where a batch in a trace writes to its arguments, all elements at once
         self.rules: list[str] = []  # the lines that call functions whose own derivatives a trace's graph does not hold
         self.derivatives: list[Any] = []  # what has stand-ins for arrays from outside of them, the innermost last
         self.differentiating: list[str] = []  # the functions that differentiate what runs, the innermost last

@@ -366,8 +366,8 @@ class _Signatures:
     def uncompiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The function's result without its graph, which can't run for arguments that overlap."""
         trace_state.warn(
-            f"tnp.compile: {self.name} runs uncompiled: it writes, in a branch or a loop, to an array that overlaps "
-            "another one. Pass a copy of one of them"
+            f"tnp.compile: {self.name} runs uncompiled: it writes, in a branch, a loop or a batch, to an array that "
+            "overlaps another one. Pass a copy of one of them"
         )
         return self._on_arrays(self.function, args, kwargs)
 

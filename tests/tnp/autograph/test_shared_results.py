@@ -629,7 +629,7 @@ def test_arguments_that_overlap_are_written_in_a_branch(xp: Any, fullgraph: bool
                 written_beside_another(numpy.ones(6), numpy.ones(6), 1.0),
                 compiled(xp.ones(6), xp.ones(6), np.asarray(1.0)),
             )
-        with pytest.warns(RuntimeWarning, match="runs uncompiled: it writes, in a branch or a loop, to an array that"):
+        with pytest.warns(RuntimeWarning, match="runs uncompiled: it writes, in a branch, a loop or a batch, to an"):
             found = compiled(ours, view(ours), np.asarray(1.0))
         assert_same(expected, found)
         numpy.testing.assert_array_equal(ours, theirs)

@@ -1073,15 +1073,34 @@ IN_ORDER: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Any]] = {
 }
 
 
+@pytest.mark.parametrize("of", ["tnp", "NumPy"])
 @pytest.mark.parametrize("name", IN_ORDER)
-def test_elements_of_which_others_see_writes_are_computed_in_order(name: str) -> None:
+def test_elements_of_which_others_see_writes_are_computed_in_order(name: str, of: str) -> None:
     made, elements, axes = IN_ORDER[name]
+    xp = np if of == "tnp" else numpy
     results = []
     for run in (np.map_fn, np.vectorized_map):
-        a = np.arange(12.0).reshape(4, 3)
+        a = xp.arange(12.0).reshape(4, 3)
+        known = np.asarray(a)
         with pytest.warns(RuntimeWarning, match="others see") if run is np.vectorized_map else contextlib.nullcontext():
-            results.append((run(made(a), elements(a), in_axes=axes).tolist(), a.tolist()))
+            results.append((run(made(known), elements(a), in_axes=axes).tolist(), a.tolist()))
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("xp", [np, numpy])
+def test_a_compiled_batch_that_writes_to_arguments_that_overlap_runs_uncompiled(xp: Any) -> None:
+    def function(a: Any, b: Any) -> Any:
+        return np.vectorized_map(doubles_first, (a, b))
+
+    compiled = np.compile(function, backend="eager")
+    a, b = xp.arange(12.0).reshape(4, 3), xp.arange(12.0).reshape(4, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compiled(a[1:] + 0, b[:-1])
+    expected = np.map_fn(doubles_first, (a[1:], a[:-1]))
+    with pytest.warns(RuntimeWarning, match="runs uncompiled"):
+        found = compiled(b[1:], b[:-1])
+    assert (found.tolist(), b.tolist()) == (expected.tolist(), a.tolist())
 
 
 def test_parts_of_one_array_that_do_not_meet_are_computed_at_once() -> None:
