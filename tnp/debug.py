@@ -103,7 +103,7 @@ def nans(*, infs: bool = False) -> AbstractContextManager[None]:
     -----
     An operation with a NaN among its operands does not raise, nor does filling an array with NaN. For an operation of
     a compiled function the error names the line where it was traced. ``np.errstate(invalid="raise")`` raises where
-    NumPy does, but not in compiled functions.
+    NumPy does, but not in compiled functions around which it is set.
 
     Source: https://docs.jax.dev/en/latest/debugging/flags.html
 

@@ -151,6 +151,12 @@ class _Entry:
         return self.executable.suits(tensors)
 
 
+_OF_OVERLAP = (
+    "it writes, in a branch, a loop or a batch, to an array that overlaps another one. Pass a copy of one of them"
+)
+_OF_CHECKS = "np.errstate asks for checks of floating-point errors here, which machine code does not have"
+
+
 class _Signatures:
     """The traces of one function, ordered by their last use, except that the shortcut's trace was used last.
 
@@ -216,6 +222,8 @@ class _Signatures:
         try:
             if nan_checks.is_on():
                 return self._by_operations(args, kwargs)
+            if errstate.asks():
+                return self.uncompiled(args, kwargs, _OF_CHECKS)
             with shutdown.waited_for():
                 return self._call(args, kwargs)
         except pieces.CutError as cut:
@@ -233,7 +241,8 @@ class _Signatures:
     def _in_parts(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the function where its graph is cut."""
         function = self.arguments_opened(self.cutting.whole(self.source))  # type: ignore[union-attr]
-        return self._on_arrays(function, args, kwargs)
+        with contextlib.nullcontext() if self.fullgraph is None else errstate.kept():  # None: of a part
+            return self._on_arrays(function, args, kwargs)
 
     @staticmethod
     def _on_arrays(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -363,13 +372,11 @@ class _Signatures:
             return IndexError(str(found).replace("for dimension", "for axis"))
         return found
 
-    def uncompiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The function's result without its graph, which can't run for arguments that overlap."""
-        trace_state.warn(
-            f"tnp.compile: {self.name} runs uncompiled: it writes, in a branch, a loop or a batch, to an array that "
-            "overlaps another one. Pass a copy of one of them"
-        )
-        return self._on_arrays(self.function, args, kwargs)
+    def uncompiled(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Any:
+        """The function's result without its graph, which can't run here; warn of it."""
+        trace_state.warn(f"tnp.compile: {self.name} runs uncompiled: {why}")
+        with contextlib.nullcontext() if self.fullgraph is None else errstate.kept():
+            return self._on_arrays(self.function, args, kwargs)
 
     def inlined(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The function itself."""
@@ -1094,7 +1101,7 @@ def compile(
             call = signatures.call  # in two steps: in one step Python would look for a method first
             return call(args, kwargs)
         except OverlapError:
-            return signatures.uncompiled(args, kwargs)
+            return signatures.uncompiled(args, kwargs, _OF_OVERLAP)
         except (RuntimeError, IndexError) as error:
             explained = signatures.explained(error, args, kwargs)
             if explained is error:

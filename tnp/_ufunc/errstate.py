@@ -71,13 +71,13 @@ class _Watching(threading.local):
     def __init__(self) -> None:
         self.mode = floating_errors.Watch(is_wanted, _report)
         self.is_on = False
-        self.is_paused = False
+        self.paused: _Setting | None = None  # the setting around a trace
 
 
 def _set(setting: _Setting) -> None:
     """Set it for this context, and turn the mode on if any kind of error has an action, else off."""
     _setting.set(setting)
-    if _watching.is_paused:
+    if _watching.paused is not None:
         return
     if setting.asks() and not _watching.is_on:
         _watching.mode.__enter__()
@@ -88,28 +88,39 @@ def _set(setting: _Setting) -> None:
 
 
 @contextlib.contextmanager
-def paused() -> Iterator[None]:
-    """A scope without checks, because values are not known; a setting made inside ends with the scope."""
-    before, was_paused = _setting.get(), _watching.is_paused
+def kept() -> Iterator[None]:
+    """A scope with which the settings end that are made inside."""
+    before = _setting.get()
     with np.errstate():
-        _set(_NOTHING)  # turns the mode off
-        _setting.set(before)
-        _watching.is_paused = True
         try:
             yield
         finally:
-            _watching.is_paused = was_paused
             _set(before)
 
 
-def _asks() -> bool:
+@contextlib.contextmanager
+def paused() -> Iterator[None]:
+    """A scope without checks, because values are not known; a setting made inside ends with the scope."""
+    before, around = _setting.get(), _watching.paused
+    with np.errstate():
+        _set(_NOTHING)  # turns the mode off
+        _setting.set(before)
+        _watching.paused = before
+        try:
+            yield
+        finally:
+            _watching.paused = around
+            _set(before)
+
+
+def asks() -> bool:
     """Whether any kind of error has an action in this context."""
-    return not _watching.is_paused and _setting.get().asks()
+    return _watching.paused is None and _setting.get().asks()
 
 
 def is_wanted(kind: str) -> bool:
     """Whether this kind of error has an action in this context."""
-    return not _watching.is_paused and _setting.get().actions[kind] != "ignore"
+    return _watching.paused is None and _setting.get().actions[kind] != "ignore"
 
 
 def _report(kind: str, name: str) -> None:
@@ -143,7 +154,7 @@ def run(
     name: str, function: Callable[..., Any], inputs: Sequence[Any], mask: Tensor | None = None, method: str = ""
 ) -> Any:
     """Run a ufunc's kernel, and report the errors in its results, under its own name or a method's."""
-    if not _asks():
+    if not asks():
         return function(*inputs)
     with _watching.mode.quiet():
         results = function(*inputs)
@@ -169,7 +180,7 @@ def warn_where(of: Tensor, is_missing: Callable[[], Tensor], text: str, each: bo
     A trace and a batch have no values. An accelerator would have to be waited for, so it is asked only while a check
     is on.
     """
-    if memory.is_readable(of) and (of.is_cpu or _asks()):
+    if memory.is_readable(of) and (of.is_cpu or asks()):
         count = int(quietly(lambda: is_missing().sum()))
         for _ in range(count if each else min(count, 1)):
             warn(text, RuntimeWarning)
@@ -277,8 +288,9 @@ def seterr(
 
     While any action is set, each operation's result is checked, which takes time and waits for an accelerator.
     ``seterr(divide="warn", over="warn", invalid="warn")`` is NumPy's default. A ufunc is checked as a whole, other
-    functions after each of their torch operations. Differences from NumPy: compiled functions have no checks, and a
-    setting that they make ends with their trace. In a thread that runs a copy of another thread's context
+    functions after each of their torch operations. Differences from NumPy: machine code has no checks, so that
+    compiled functions run uncompiled here, and what sets actions inside of one, with a warning; what one sets ends
+    with its call. In a thread that runs a copy of another thread's context
     (``asyncio.to_thread``), ufuncs alone are checked, other functions only if the thread sets actions itself.
 
     Source: https://numpy.org/doc/stable/reference/generated/numpy.seterr.html
@@ -290,19 +302,30 @@ def seterr(
     >>> np.seterr(**old)["over"]
     'raise'
     """
-    before, call, suspension = _setting.get()
-    actions = dict(before)
-    for kind, given in zip(_KINDS, (divide, over, under, invalid), strict=True):
-        action = all if given is None else given
+    before = _setting.get()
+    _set(_changed(before, all, divide, over, under, invalid))
+    np.seterr(all, divide, over, under, invalid)
+    return dict(before.actions)
+
+
+def _changed(before: _Setting, all: Any, *given: Any) -> _Setting:
+    """Return a setting with other actions, one for each kind."""
+    actions = dict(before.actions)
+    for kind, action in zip(_KINDS, given, strict=True):
+        action = all if action is None else action
         if action is None:
             continue
         if action not in _ACTIONS:
             raise ValueError(f"invalid error mode {action!r}; use one of {', '.join(map(repr, _ACTIONS))}")
+        if _watching.paused is not None and action not in ("ignore", _watching.paused.actions[kind]):
+            why = f"a check for floating-point errors ({kind}={action!r}) needs the values of each result"
+            raise trace_state.TracedValueError(f"{trace_state.user_line()}: {why}; {_ADVICE}").because(why)
         actions[kind] = action
     asks = any(action != "ignore" for action in actions.values())
-    _set(_Setting(actions, call, (suspension or _Suspension()) if asks else None))
-    np.seterr(all, divide, over, under, invalid)
-    return dict(before)
+    return before._replace(actions=actions, suspension=(before.suspension or _Suspension()) if asks else None)
+
+
+_ADVICE = "leave it outside tnp.compile, or find NaNs with tnp.debug.nans, which sees those of compiled functions, too"
 
 
 def geterrcall() -> ErrorCall:
@@ -409,7 +432,9 @@ class errstate(ContextDecorator):
     def __enter__(self) -> None:
         if self._before is not None:
             raise TypeError("Cannot enter `np.errstate` twice.")
-        self._before = _setting.get()
+        before = _setting.get()
+        _changed(before, *self._errors.values())  # which may raise
+        self._before = before
         self._numpy = np.errstate()  # NumPy's scalars, such as np.float64(1), follow the setting too
         self._numpy.__enter__()
         seterr(**self._errors)

@@ -283,13 +283,6 @@ def test_a_scope_is_entered_once() -> None:
     compare(entered, raises=TypeError)
 
 
-@pytest.mark.host  # Inductor has no code for the stand-in
-def test_compiled_functions_run_inside() -> None:
-    function = tnp.compile(lambda x: x / 0 * 0)
-    with tnp.errstate(all="raise"):
-        assert np.isnan(np.asarray(function(tnp.ones(2)))).all()
-
-
 VALUES = [
     lambda xp, x: xp.nanmean(x),
     lambda xp, x: xp.nanvar(x, axis=0),
@@ -388,7 +381,8 @@ def test_medians_of_nothing_warn_as_often() -> None:
 
 @pytest.mark.parametrize("action", ["raise", "warn", "ignore"])
 @pytest.mark.parametrize("outside", ["raise", "ignore"])
-def test_what_a_compiled_function_sets_ends_with_its_trace(action: str, outside: str) -> None:
+@pytest.mark.filterwarnings("ignore:tnp.compile")
+def test_what_a_compiled_function_sets_ends_with_its_call(action: str, outside: str) -> None:
     seen = []
 
     @tnp.compile(backend="eager")
@@ -411,3 +405,71 @@ def test_what_a_compiled_function_sets_ends_with_its_trace(action: str, outside:
     assert seen == [action, action]
     assert torch.utils._python_dispatch._get_current_dispatch_mode() is None
     assert (tnp.ones(2) / 0 + 1).tolist() == [np.inf] * 2
+
+
+def _in_a_scope(x: Any) -> Any:
+    with tnp.errstate(divide="raise"):
+        return 1 / x
+
+
+@tnp.errstate(divide="raise")
+def _decorated(x: Any) -> Any:
+    return 1 / x
+
+
+def _in_between(x: Any) -> Any:
+    y = x + 2
+    before = tnp.seterr(divide="raise")
+    try:
+        return y / x
+    finally:
+        tnp.seterr(**before)
+
+
+def _caught(x: Any) -> Any:
+    try:
+        with tnp.errstate(divide="raise"):
+            return 1 / x
+    except FloatingPointError:
+        return x - 1
+
+
+@pytest.mark.host  # Inductor has no code for the stand-in
+@pytest.mark.parametrize("function", [_in_a_scope, _decorated, _in_between, _caught])
+@pytest.mark.parametrize("backend", [None, "eager"])
+def test_a_check_inside_of_a_compiled_function_cuts_it(function: Callable[[Any], Any], backend: str | None) -> None:
+    def outcome(function: Callable[[Any], Any], x: Any) -> Any:
+        try:
+            return function(x).tolist()
+        except FloatingPointError as error:
+            return str(error)
+
+    compiled = tnp.compile(function, backend=backend)
+    with pytest.warns(RuntimeWarning, match="is cut at .* a check for floating-point errors"):
+        assert compiled(tnp.ones(2)).tolist() == function(tnp.ones(2)).tolist()
+    for x in (tnp.ones(2), tnp.zeros(2), tnp.zeros(2)):
+        assert outcome(compiled, x) == outcome(function, x)
+    assert set(tnp.geterr().values()) == {"ignore"}
+    with pytest.raises(TypeError, match=r"leave it outside tnp.compile, or find NaNs with tnp.debug.nans"):
+        tnp.compile(function, backend=backend, fullgraph=True)(tnp.ones(2))
+
+
+@pytest.mark.host
+def test_a_compiled_function_runs_uncompiled_where_a_check_is_on() -> None:
+    compiled = tnp.compile(lambda x: tnp.log(x) + 1)
+    for _ in range(2):
+        assert compiled(tnp.zeros(1))[0] == -np.inf
+    with tnp.errstate(divide="raise"):
+        with pytest.warns(RuntimeWarning, match="runs uncompiled: np.errstate asks for checks"):
+            assert compiled(tnp.ones(1))[0] == 1
+        with pytest.raises(FloatingPointError, match="divide by zero encountered in log"):
+            compiled(tnp.zeros(1))
+    assert compiled(tnp.zeros(1))[0] == -np.inf
+
+
+def test_an_action_that_does_not_exist_leaves_the_setting() -> None:
+    before = np.geterr()
+    for xp in (np, tnp):
+        with pytest.raises(ValueError, match=r"invalid error mode|no such"), xp.errstate(divide="no such"):
+            pass
+    assert np.geterr() == before
