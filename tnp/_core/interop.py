@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch.autodiff import transform_levels
-from backend_torch.graphs import compiling
+from backend_torch.graphs import compiling, symbolic
 from backend_torch.native import heads
 from backend_torch.tensors import devices, interop, memory, trace_state
 from tnp._core.base import like, ndarray, scalar, strided, wrap, wrap_array
@@ -162,7 +162,7 @@ def to_arrow(x: ndarray, type: Any = None) -> Any:
 
 def is_foreign(operand: Any) -> bool:
     """Whether another library's array, or a derived class of NumPy's, has rules of its own."""
-    if type(operand) in PLAIN:
+    if type(operand) in PLAIN or symbolic.is_symbol(operand):  # which has one for NumPy's own ufuncs
         return False
     override = getattr(type(operand), "__array_ufunc__", np.ndarray.__array_ufunc__)
     if override is np.ndarray.__array_ufunc__:  # a masked array or a matrix would become a plain array
@@ -196,7 +196,7 @@ def priority(operand: Any) -> float:
 
 def overrides(operand: Any) -> bool:
     """Whether the class of an operand has an ``__array_ufunc__`` of its own."""
-    if type(operand) in PLAIN:
+    if type(operand) in PLAIN or symbolic.is_symbol(operand):
         return False
     override = getattr(type(operand), "__array_ufunc__", np.ndarray.__array_ufunc__)
     return override is not ndarray.__array_ufunc__ and override is not np.ndarray.__array_ufunc__
