@@ -7,16 +7,18 @@ views of the copy are read and written instead, and the writes go back when the 
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.overrides import TorchFunctionMode
 
 from backend_torch.autodiff.function_kinds import QUESTION, WHERE, WRITE, kinds
 from backend_torch.tensors import trace_state
-from backend_torch.tensors.memory import unwrapped
+from backend_torch.tensors.memory import addresses, unwrapped
 from backend_torch.torch_private import autograd, functorch, messages
 from backend_torch.torch_private.tensor_internals import (
     is_view,
@@ -286,7 +288,7 @@ class FirstRun(TorchFunctionMode):
         super().__init__()
         self._own: dict[int, StorageWeakRef] = {}
         self._saved: dict[int, StorageWeakRef] = {}
-        self._read: dict[int, tuple[Tensor, int]] = {}
+        self._read: dict[int, tuple[Tensor, int, tuple[int, int] | None]] = {}
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs, kind = kwargs or {}, kinds[func]
@@ -294,20 +296,18 @@ class FirstRun(TorchFunctionMode):
             return func(*args, **kwargs)
         self.writes(args[0] if kind == WRITE else kwargs.get("out"))
         result = func(*args, **kwargs)
-        given = {memory_of(tensor): tensor for tensor in _tensors((args, kwargs))}
-        for memory in given.keys() - self._own.keys() - self._read.keys():
-            self._read[memory] = given[memory], _writes_to(given[memory])
+        given = self.reads((args, kwargs))
         for tensor in _tensors(result):
             if memory_of(tensor) not in given:
                 self._own[memory_of(tensor)] = StorageWeakRef(_below(tensor).untyped_storage())
         return result
 
     def __enter__(self) -> Any:
-        self._around, trace_state.state.first_run = trace_state.state.first_run, self
+        self._around = trace_state.enter_first_run(self)
         return super().__enter__()
 
     def __exit__(self, *error: Any) -> None:
-        trace_state.state.first_run = self._around
+        trace_state.enter_first_run(self._around)
         super().__exit__(*error)
 
     def writes(self, tensors: Any) -> None:
@@ -316,18 +316,41 @@ class FirstRun(TorchFunctionMode):
             if (memory := memory_of(tensor)) not in self._own or memory in self._saved:
                 raise RunOnceError
 
+    def reads(self, values: Any) -> dict[int, Tensor]:
+        """Note the tensors among the values, which are read; return them by their memory."""
+        given = {memory_of(tensor): tensor for tensor in _tensors(values)}
+        for memory in given.keys() - self._own.keys() - self._read.keys():
+            tensor = given[memory]
+            self._read[memory] = tensor, _writes_to(tensor), _digest(tensor) if _is_of_numpy(tensor) else None
+        return given
+
     def save(self, tensor: Tensor) -> None:
         """Note a tensor that autograd keeps."""
         self._saved[memory_of(tensor)] = StorageWeakRef(_below(tensor).untyped_storage())
 
     def has_changed(self) -> bool:
         """Whether memory from outside that was read has been written to since."""
-        return any(_writes_to(tensor) != version for tensor, version in self._read.values())
+        return any(
+            _writes_to(tensor) != version or (digest is not None and _digest(tensor) != digest)
+            for tensor, version, digest in self._read.values()
+        )
 
 
 def _writes_to(tensor: Tensor) -> int:
     below = unwrapped(tensor)
     return 0 if below.is_inference() else version_of(below)
+
+
+def _is_of_numpy(tensor: Tensor) -> bool:
+    """Whether a tensor's memory is known to NumPy, whose writes torch does not count."""
+    below = unwrapped(tensor)
+    return below.is_cpu and not is_zeros_without_memory(below) and not below.untyped_storage().resizable()
+
+
+def _digest(tensor: Tensor) -> tuple[int, int]:
+    """Return checksums of a tensor's values, which are smaller than a copy."""
+    values = np.ascontiguousarray(addresses(unwrapped(tensor))).data
+    return zlib.crc32(values), zlib.adler32(values)
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:

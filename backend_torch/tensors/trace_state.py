@@ -88,6 +88,8 @@ class _State(threading.local):
 state = _State()
 scopes = 0
 """How many traces, batches and notes of draws run, in all threads: without any, nobody asks for their state."""
+first_runs = 0
+"""How many functions run that are to be run again, in all threads: meanwhile each compiled call says what it reads."""
 _counting = threading.Lock()
 
 
@@ -96,6 +98,15 @@ def enter(count: int = 1) -> None:
     global scopes
     with _counting:
         scopes += count
+
+
+def enter_first_run(run: Any) -> Any:
+    """Begin a run that wants to know of compiled calls, or go back to what was one before; return what was."""
+    global first_runs
+    before, state.first_run = state.first_run, run
+    with _counting:
+        first_runs += (run is not None) - (before is not None)
+    return before
 
 
 def entered(tensors: Sequence[Any]) -> Sequence[Any]:

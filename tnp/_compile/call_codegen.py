@@ -435,7 +435,7 @@ class _Reading(_Text):
     """Lines that name the arrays among the arguments ``a0``, ``a1`` ..., and return early for other arguments."""
 
     def __init__(self) -> None:
-        super().__init__("known_", devices=devices, state=devices.state)
+        super().__init__("known_", devices=devices, state=devices.state, traces=trace_state)
         self._parts = 0
         self._objects: list[tuple[Any, str]] = []  # what has an identity, and its name
         self.unread: list[tuple[Tensor, str]] = []  # arrays from outside that the program does not take
@@ -443,7 +443,7 @@ class _Reading(_Text):
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Read the arguments of a call; raise `_Unreadable` if comparisons can't recognise them."""
         keywords = f"tuple(kwargs) != {self.constant(tuple(kwargs))}" if kwargs else "kwargs"
-        elsewhere = "devices.moved and state.default is not device"
+        elsewhere = "traces.first_runs or devices.moved and state.default is not device"
         self._unless(f"{elsewhere} or len(args) != {len(args)} or {keywords}")
         self._items("args", args, 0)
         self._items("kwargs.values()", kwargs.values(), _count(args))

@@ -310,6 +310,8 @@ class _Signatures:
         if any(map(compiling.is_fake, tensors)):  # fake tensors have no memory that machine code could read
             return self.function(*args, **kwargs)
         inputs = [*tensors, *entry.captures()]
+        if trace_state.state.first_run is not None:
+            trace_state.state.first_run.reads(inputs)
         if entry.executable.misses_rule(inputs):
             self._tell_of_rule(entry.executable.graph.rules[0])
             return self._on_arrays(self.function, args, kwargs)

@@ -461,14 +461,26 @@ def test_a_checkpoint_that_overwrites_what_it_needs_keeps_its_values(function: C
         tape.gradient(z, y)
 
 
-def test_what_a_checkpoint_reads_must_not_change_before_its_gradient() -> None:
-    x, w = np.asarray([0.5, 1.5, -0.7]), np.asarray([1.0, 2.0, 3.0])
-    with np.GradientTape() as tape:
-        tape.watch(x)
-        y = np.checkpoint(lambda x: np.sin(x) * w)(x).sum()
-    w *= 2
-    with pytest.raises(RuntimeError, match="overwritten after it was used"):
-        tape.gradient(y, x)
+@pytest.mark.parametrize("xp", [np, numpy])
+@pytest.mark.parametrize("backend", ["none", "eager", "inductor"])
+def test_what_a_checkpoint_reads_must_not_change_before_its_gradient(xp: Any, backend: str) -> None:
+    x, w = np.asarray([0.5, 1.5, -0.7]), xp.asarray([1.0, 2.0, 3.0])
+
+    def function(x: Any) -> Any:
+        return np.sin(x) * w
+
+    if backend != "none":
+        function = np.compile(function, backend=backend, background=False)
+    for factor in (1, 1, 2, 1):
+        with np.GradientTape() as tape:
+            tape.watch(x)
+            y = np.checkpoint(lambda x: np.cos(function(x)))(x).sum()
+        if factor == 1:
+            close(tape.gradient(y, x), -np.sin(np.sin(x) * w) * np.cos(x) * w)
+            continue
+        w *= factor
+        with pytest.raises(RuntimeError, match="overwritten after it was used"):
+            tape.gradient(y, x)
 
 
 def test_a_checkpoint_that_writes_outside_keeps_its_values() -> None:
