@@ -360,7 +360,9 @@ def shares(tensor: Tensor, array: np.ndarray) -> bool:
         return True
     try:
         with unseen_by_modes():  # a derivative may have a stand-in for this memory
-            return tensor.device.type == "cpu" and unwrapped(tensor).data_ptr() == array.__array_interface__["data"][0]
+            below = unwrapped(tensor)
+            has_address = tensor.is_cpu and type(below) in (Tensor, torch.nn.Parameter)  # a fake tensor has none
+            return has_address and below.data_ptr() == array.__array_interface__["data"][0]
     except RuntimeError:  # torch.compile's fake tensors have no memory: each is a separate constant
         return False
 

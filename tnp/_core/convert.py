@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-from backend_torch.autodiff import autodiff
+from backend_torch.autodiff import autodiff, batching
 from backend_torch.graphs import symbolic
 from backend_torch.kernels import value_checks
 from backend_torch.native import heads
@@ -157,7 +157,12 @@ def home_of(operands: Collection[Any]) -> Any:
 
 
 def output_tensor(out: Any, refusal: str = "output array is read-only") -> Tensor:
-    """Return the tensor that writes to ``out``, a tnp or NumPy array.
+    """Return the tensor that writes to ``out``, a tnp or NumPy array; `output_array` has the errors."""
+    return output_array(out, refusal).tensor
+
+
+def output_array(out: Any, refusal: str = "output array is read-only") -> ndarray:
+    """Return an array of tnp's that writes to ``out``, a tnp or NumPy array.
 
     Raises
     ------
@@ -173,9 +178,11 @@ def output_tensor(out: Any, refusal: str = "output array is read-only") -> Tenso
         raise ValueError(refusal)
     if isinstance(out, np.ndarray) and not memory.shares(tensor, out):
         if (view := strided_views.over_numpy(out)) is not None:
-            return view.tensor
+            return view
+        if trace_state.is_batching():
+            raise trace_state.noted(batching.SharedWriteError(batching.ONE_FOR_ALL))
         raise ValueError(f"output array has strides {out.strides} that no tensor has: write to a copy of it")
-    return tensor
+    return out if isinstance(out, ndarray) else wrap_array(tensor)
 
 
 def converted(tensor: Tensor, dtype: Any) -> Tensor:

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.exceptions import ComplexWarning
 
 from backend_torch.kernels import indexing, selection
-from backend_torch.tensors import interop, memory
+from backend_torch.tensors import interop, memory, trace_state
 from backend_torch.tensors.casting import cast
-from backend_torch.tensors.dtypes import to_numpy
+from backend_torch.tensors.dtypes import to_numpy, to_torch
 from tnp._core.base import ndarray, scalar
-from tnp._core.convert import is_array, tensor_of
+from tnp._core.convert import is_array, output_array, tensor_of
 from tnp._core.dtypes import DtypeError
 from tnp._core.errors import index_of, refuse_cast, warn
 from tnp._core.indexing import INT64
+from tnp._core.interop import is_on_host
 from tnp._core.numpy_version import NUMPY
 
 Tensor = Any
@@ -72,6 +73,18 @@ def index_mode(mode: Any) -> str:
     if not 0 <= number < len(_MODES):
         raise ValueError("integer clipmode must be RAISE, WRAP, or CLIP from 'numpy._core.multiarray'")
     return _MODES[number]
+
+
+def target_of(array: Any, *operands: Any) -> Any:
+    """Return what a function writes to: of NumPy's arrays, where NumPy can't compute, tnp's over their memory.
+
+    NumPy has no values of a traced, batched or differentiated operand, nor of one on an accelerator.
+    """
+    if not isinstance(array, np.ndarray) or array.dtype not in to_torch:
+        return array
+    if trace_state.is_tracing() or any(isinstance(x, ndarray) and not is_on_host(x) for x in operands):
+        return output_array(array)
+    return array
 
 
 def writeable_tensor(array: Any, message: str, refusal: str = "assignment destination is read-only") -> Tensor:

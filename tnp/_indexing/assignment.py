@@ -15,8 +15,9 @@ from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import tensor_of, value_of
+from tnp._core.dtypes import DtypeError
 from tnp._core.errors import normalize_axis, refuse_cast, shapes_text, unassignable
-from tnp._core.index_arguments import has_own_dtype, in_mode, index_mode, index_tensor, writeable_tensor
+from tnp._core.index_arguments import has_own_dtype, in_mode, index_mode, index_tensor, target_of, writeable_tensor
 from tnp._core.indexing import BOOL, assignable
 from tnp._core.strided_views import put_back
 from tnp._indexing.selection import WEAK, along, within
@@ -69,6 +70,7 @@ def put(a: ndarray, ind: Any, v: Any, mode: str = "raise") -> None:
             return
         except IndexError:  # NumPy names the place of a flat array in other words
             pass
+    a = target_of(a, ind, v)
     message = f"argument 1 must be numpy.ndarray, not {type(a)}"
     target = writeable_tensor(a, message, "put: output array is read-only")
     mode = index_mode(mode)
@@ -117,6 +119,7 @@ def putmask(a: ndarray, /, mask: Any, values: Any) -> None:
     array([[ 0,  1,  2],
            [ 9, 16, 25]])
     """
+    a = target_of(a, mask, values)
     target = writeable_tensor(a, "putmask: first argument must be an array", "putmask: output array is read-only")
     condition = tensor_of(mask, device=target.device)
     if condition.numel() != target.numel():
@@ -159,6 +162,7 @@ def place(arr: ndarray, mask: Any, vals: Any) -> None:
     array([[ 0,  1,  2],
            [44, 55, 44]])
     """
+    arr = target_of(arr, mask, vals)
     target = writeable_tensor(arr, f"place() argument 1 must be numpy.ndarray, not {type(arr).__name__}")
     condition = cast(tensor_of(mask, device=target.device), BOOL)
     if condition.numel() != target.numel():
@@ -178,7 +182,7 @@ def _safe_values(values: Any, array: ndarray) -> Tensor:
     return value_of(values, array).reshape(-1)
 
 
-def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """Copy values from one array to another, broadcasting as necessary.
 
     Parameters
@@ -211,8 +215,10 @@ def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True
     >>> a
     array([4., 0., 6.])
     """
+    dst = target_of(dst, src, where)
     if not isinstance(dst, ndarray):
-        raise TypeError(f"copyto() argument 1 must be a numpy.ndarray, not {type(dst).__name__}")
+        message = f"copyto() argument 1 must be a numpy.ndarray, not {type(dst).__name__}"
+        raise DtypeError(message) if isinstance(dst, np.ndarray) else TypeError(message)
     if not isinstance(casting, str):
         raise TypeError(f"casting must be str, not {type(casting).__name__}")
     if casting not in _CASTINGS:
@@ -296,6 +302,7 @@ def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: Any) -> None:
     """
     if axis is not None:
         normalize_axis(axis, arr.ndim)
+    arr = target_of(arr, indices, values)
     target = writeable_tensor(arr, f"put_along_axis() argument 1 must be an array, not {type(arr).__name__}")
     tensor, picks, dim = along(target, tensor_of(indices, device=target.device), axis)
     source = value_of(values, arr)

@@ -21,7 +21,7 @@ from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import array, check_like, tensor_of, value_of
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import int_of, long_of, normalize_axis, too_big
-from tnp._core.index_arguments import writeable_tensor
+from tnp._core.index_arguments import target_of, writeable_tensor
 from tnp._core.numpy_version import NUMPY, deprecated
 from tnp._core.readonly_views import as_readonly, readonly_array
 from tnp._core.strided_views import put_back
@@ -606,6 +606,7 @@ def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:
             return
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
+    a = target_of(a, val)
     target = writeable_tensor(a, f"fill_diagonal() argument 1 must be an array, not {type(a).__name__}")
     if target.dim() > 2:
         _check_equal_lengths(target)

@@ -25,7 +25,7 @@ from tnp._core.convert import home_of, tensor_of, tensor_of_shape, tensors_of, w
 from tnp._core.errors import MOST_OPERANDS, broadcast, explain, integer_axis, integer_of, normalize_axis
 from tnp._core.function_overrides import REFUSALS
 from tnp._core.host_fallback import refused_here
-from tnp._core.index_arguments import check_output, in_mode, index_mode, index_tensor
+from tnp._core.index_arguments import check_output, in_mode, index_mode, index_tensor, target_of
 from tnp._core.indexing import BOOL, INT64, unmatched_error
 from tnp._core.mask_selection import Selection, over
 from tnp._core.numpy_version import NUMPY
@@ -127,7 +127,8 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     size = tensor.shape[axis]
     before, after = tensor.shape[:axis], tensor.shape[axis + 1 :]
     if out is not None:
-        target = check_output(out, (*before, *picks.shape, *after), tensor.dtype, "ndarray.take")
+        written = target_of(out, a, indices)
+        target = check_output(written, (*before, *picks.shape, *after), tensor.dtype, "ndarray.take")
     times = math.prod(before)
     if not size and picks.numel() and times * math.prod(after):
         raise IndexError("cannot do a non-empty take from an empty axes.")
@@ -140,7 +141,8 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     if out is None:
         return wrap(result)
     indexing.assign(target, cast(result, target.dtype))
-    return put_back(out, target)
+    put_back(written, target)
+    return out
 
 
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> ndarray:
@@ -428,9 +430,11 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> ndarra
     result = selection.choose(numbers, options)
     if out is None:
         return wrap(memory.in_order(result, "C"))
-    target = check_output(out, tuple(result.shape), result.dtype, "ndarray.choose")
+    written = target_of(out, a, *choices)
+    target = check_output(written, tuple(result.shape), result.dtype, "ndarray.choose")
     indexing.assign(target, cast(result, target.dtype))
-    return put_back(out, target)
+    put_back(written, target)
+    return out
 
 
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> ndarray:

@@ -507,3 +507,46 @@ def test_put_in_compiled_functions_at_places_that_come_as_arguments() -> None:
 @pytest.mark.parametrize("count", [63, 64])
 def test_at_most_63_choices(count: int) -> None:
     compare(lambda xp: xp.choose(xp.asarray([1, 0]), [5, 6] + [0] * (count - 2)), may_raise=ValueError)
+
+
+WRITERS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "put": lambda xp, a, x: xp.put(a, [2, 0], x[:2]),
+    "putmask": lambda xp, a, x: xp.putmask(a, [True, False, True], x),
+    "place": lambda xp, a, x: xp.place(a, [True, False, True], x),
+    "copyto": lambda xp, a, x: xp.copyto(a, x, where=[False, True, True]),
+    "put_along_axis": lambda xp, a, x: xp.put_along_axis(a, xp.asarray([2, 0]), x[:2], 0),
+    "fill_diagonal": lambda xp, a, x: xp.fill_diagonal(a[None], x[1]),
+    "take": lambda xp, a, x: xp.take(x, [2, 0, 1], out=a),
+    "compress": lambda xp, a, x: xp.compress([True, True, True], x, out=a),
+    "choose": lambda xp, a, x: xp.choose(xp.asarray([0, 1, 0]), [x, x * 2], out=a),
+    "add": lambda xp, a, x: xp.add(x, 1, out=a),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("step", [2, -2])
+def test_writes_to_an_array_of_numpy_where_its_own_functions_can_not_compute(name: str, step: int) -> None:
+    """A traced, batched or differentiated operand has no values for NumPy, but its array has memory."""
+    base = np.zeros(6)
+    held = base[::step]
+
+    def function(x: Any, xp: Any = tnp) -> Any:
+        WRITERS[name](xp, held, x)
+        return x * 2 + xp.asarray(held)
+
+    def outcome(run: Callable[[Any], Any], x: Any) -> Any:
+        base[:] = 7
+        result = run(x)
+        return np.asarray(result).tolist(), base.tolist()
+
+    x = np.asarray([1.0, 2.0, 3.0])
+    expected = outcome(lambda x: function(x, np), x)
+    runs = [function, tnp.compile(function, backend="eager")]
+    if step > 0:  # a derivative refuses the other, and says so
+        runs.append(lambda x: tnp.vjp(function, x)[0])
+    for run in runs:
+        for _ in range(2):
+            assert outcome(run, tnp.asarray(x)) == expected
+    with pytest.warns(RuntimeWarning, match="once for each element"):
+        found = outcome(lambda x: tnp.vmap(function)(x[None]), tnp.asarray(x))
+    assert (found[0][0], found[1]) == expected
