@@ -433,6 +433,8 @@ class _Attempts:
                     return self.once()
                 except Exception as error:
                     if not self._learns(error):
+                        if messages.says(error, messages.WRITE_OUTSIDE):
+                            raise trace_state.alias_write_error() from None
                         raise
                 drawn.rewind()
 

@@ -398,6 +398,14 @@ def part_write_error() -> NotImplementedError:
     )
 
 
+def alias_write_error() -> NotImplementedError:
+    """The error, in place of torch's, of writing to the memory of a differentiated argument by another array."""
+    return NotImplementedError(
+        f"{user_line()}: an array from outside is written to that has the memory of an argument which is "
+        "differentiated: write to the argument itself, or pass a copy of it"
+    )
+
+
 def untraceable_error(error: Exception) -> UntraceableError:
     """The error in place of one that torch raised inside of a trace."""
     line, why = line_of(error), "torch can't trace this"

@@ -925,3 +925,16 @@ def test_jacobians_of_no_elements(shape: tuple[int, ...], options: dict[str, Any
         y = empty * 2
     assert tape.jacobian(y, empty).shape == (*shape, *shape)
     assert tape.jacobian(y, np.ones(2)) is None
+
+
+@pytest.mark.parametrize("run", [np.grad, np.jacobian, lambda f: np.compile(np.grad(f), backend="eager")])
+def test_a_write_to_an_argument_by_another_name_is_refused(run: Callable[[Any], Any]) -> None:
+    x = np.ones(3)
+
+    def function(y: Any) -> Any:
+        x[0] = 2.0
+        return (x * y).sum()
+
+    with pytest.raises(NotImplementedError, match="has the memory of an argument which is differentiated"):
+        run(function)(x)
+    assert x.tolist() == [1.0, 1.0, 1.0]
