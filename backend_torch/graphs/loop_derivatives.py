@@ -22,6 +22,7 @@ from torch.overrides import TorchFunctionMode
 
 from backend_torch.autodiff import autodiff, old_values, transform_levels
 from backend_torch.graphs import compiling, control_operators, graph_copies, host_calls, loop_draws, loops
+from backend_torch.kernels.graph_operations import STEPS
 from backend_torch.tensors import aliasing, trace_state
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.tensors.shape import inverse, memory_axes
@@ -558,6 +559,8 @@ class _Steps(torch.fx.Interpreter):
             step, carried, xs, around = args
             values, results, _ = _looped(xs[0].shape[0], step, (carried, xs, around), _is_followed())
             return [*values, *results]
+        if target in STEPS and functorch.is_transforming():  # as where it was traced; torch's rule would nest levels
+            return STEPS[target](*args)
         return super().call_function(target, args, kwargs)
 
 

@@ -419,3 +419,20 @@ def test_a_branch_that_reads_what_a_derivative_wrote_outside_says_so() -> None:
     with pytest.warns(RuntimeWarning, match=r"control_flow.py:\d+: .* array from outside of the derivative that was"):
         found = np.compile(np.grad(total), backend="eager")(x)
     np.testing.assert_allclose(found, 4 * x)
+
+
+def _halves(x: Any) -> Any:
+    y, steps = x * 1.0, 0
+    while y.sum() > 0.3 and steps < 6:
+        y = y * 0.5
+        y[steps % 3] = x[0] * y[1]
+        steps += 1
+    return (y + steps).sum()
+
+
+def test_second_derivatives_of_a_while_loop_say_what_they_need() -> None:
+    """A batch of the loop ended in an assertion of torch, in the rule of an operation of tnp's."""
+    x = np.asarray([0.77, 0.29, 0.28])
+    with pytest.warns(RuntimeWarning, match="reverse mode through a compiled loop needs a bound on its steps"):
+        found = np.compile(lambda x: np.hessian(_halves)(x), backend="eager")(x)
+    numpy.testing.assert_allclose(np.asnumpy(found), np.asnumpy(np.hessian(_halves)(x)))
