@@ -165,19 +165,9 @@ def told_of(save: Callable[[Tensor], None]) -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def unhooked() -> Iterator[None]:
+def unhooked() -> contextlib.AbstractContextManager[None]:
     """A scope without hooks for the values of gradients: torch.func's derivatives refuse to run inside such hooks."""
-    known, left = trace_state.state.hooks, []
-    while known and functorch.top_hooks(True) == known[-1]:
-        functorch.pop_hooks()
-        left.append(known.pop())
-    try:
-        yield
-    finally:
-        for hooks in reversed(left):
-            functorch.push_hooks(*hooks)
-            known.append(hooks)
+    return functorch.without_hooks(trace_state.state.hooks)
 
 
 def _names(text: str) -> frozenset[str]:

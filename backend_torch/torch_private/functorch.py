@@ -48,17 +48,21 @@ pop_hooks = _autograd._pop_saved_tensors_default_hooks
 
 
 @contextlib.contextmanager
-def without_hooks() -> Iterator[None]:
-    """A scope without hooks: a trace has no values for them, and its graph would hold theirs."""
+def without_hooks(known: list[Any] | None = None) -> Iterator[None]:
+    """A scope without hooks; of a list of known ones, the innermost last, those that are innermost are left out."""
     left = []
-    while (hooks := top_hooks(True)) is not None:
+    while (hooks := top_hooks(True)) is not None and (known is None or hooks in known[-1:]):
         left.append(hooks)
         pop_hooks()
+        if known is not None:
+            known.pop()
     try:
         yield
     finally:
         for hooks in reversed(left):
             push_hooks(*hooks)
+            if known is not None:
+                known.append(hooks)
 
 
 IS_BLIND_IN_INFERENCE_MODE = not hasattr(eager_transforms, "_disable_inference_mode")

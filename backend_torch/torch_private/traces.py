@@ -242,6 +242,7 @@ def capture(function: Callable[..., Any], inputs: Sequence[Tensor]) -> GraphModu
     Pass {} as decompositions, not None: None decomposes ``detach`` on torch 2.15, and gradients then flow through it.
     torch.optim marks its steps for a profiler. The marks would time the trace, not the run, so they are left out.
     Derivatives are recorded in this thread: torch has another one for each accelerator, which knows of no trace.
+    Hooks for the values of gradients are left out: there are no values, and the graph would hold theirs.
     """
     with torch.autograd.set_multithreading_enabled(False), functorch.without_hooks():
         module = make_fx(function, {})(*inputs)
