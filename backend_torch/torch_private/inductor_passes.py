@@ -16,7 +16,7 @@ from torch.fx import Node
 from backend_torch.torch_private.patches import Patches, Undo, replaced_attribute, replaced_item
 from backend_torch.torch_private.tensor_internals import storage_of
 
-VERSION = "3"
+VERSION = "4"
 """A part of the key of caches on disk; change it when this file's code changes."""
 
 
@@ -26,7 +26,8 @@ def put(patches: Patches) -> list[Undo]:
     Inductor replaces a copy by its source, and writes to a part of a tensor in place while it reads another part, even
     if the memory is written to in between (https://github.com/pytorch/pytorch/issues/197829, 198094 and 198131). To
     find views that are read later it calls ``compute_overlapping_tensors``, which takes ``x`` and ``x[1:, 1:]`` for
-    disjoint.
+    disjoint. It also writes by indices in place to a tensor that shows one element at many places
+    (https://github.com/pytorch/pytorch/issues/183986).
 
     On the CPU its scheduler computes loops again to fuse them, and forgets what they wait for: a loop that reads a
     written buffer may then run before the write (https://github.com/pytorch/pytorch/issues/185509, and 177631 before
@@ -51,13 +52,28 @@ def put(patches: Patches) -> list[Undo]:
         found = functools.reduce(lambda known, each: known.with_read(each), order, loop.read_writes)
         loop.set_read_writes(found.rename(loop.mutation_renames))
 
+    always = reinplace.inplaceable_ops[torch.ops.aten.index_put.default].extra_check
+    by_indices = [
+        replaced_item(
+            reinplace.inplaceable_ops,
+            name,
+            dataclasses.replace(reinplace.inplaceable_ops[name], extra_check=patches.either(_is_apart, always)),
+        )
+        for name in (torch.ops.aten.index_put.default, torch.ops.aten._unsafe_index_put.default)
+    ]
     operation = dataclasses.replace(reinplace.inplaceable_ops[scatter], extra_check=patches.either(in_place, theirs))
     return [
+        *by_indices,
         replaced_item(copies, clone, (patches.either(_never, condition), source)),
         replaced_item(reinplace.inplaceable_ops, scatter, operation),
         replaced_attribute(reinplace, "compute_overlapping_tensors", patches.either(_all_of, overlapping)),
         replaced_attribute(SchedulerNode, "recompute_size_and_body", patches.either(recompute, again)),
     ]
+
+
+def _is_apart(node: Any) -> bool:
+    """Whether an operation writes to a tensor that is not expanded."""
+    return 0 not in node.args[0].meta["val"].stride()
 
 
 def _never(*args: Any, **kwargs: Any) -> bool:

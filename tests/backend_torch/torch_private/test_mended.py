@@ -68,6 +68,15 @@ def test_inductor_writes_before_it_reads(function: Callable[[Tensor, Tensor], li
     assert not all(torch.equal(one, other) for one, other in zip(*results, strict=True))
 
 
+def test_inductor_writes_to_expanded_tensors() -> None:
+    def function(x: Tensor, place: Tensor) -> Tensor:
+        return torch.ops.aten.index_put(torch.zeros(3).clone().expand(3, 3), [None, place], x) * 2
+
+    x, place = torch.arange(3.0), torch.tensor(1)
+    torch._dynamo.reset()
+    assert not torch.equal(torch.compile(function)(x, place), function(x, place))
+
+
 def wiped(x: Tensor) -> list[Tensor]:
     def written(memory: Tensor, value: float | Tensor) -> Tensor:
         value = value if isinstance(value, Tensor) else torch.full((3, 3), value, dtype=torch.float64)

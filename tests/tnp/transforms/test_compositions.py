@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy
 import pytest
@@ -111,3 +113,32 @@ def test_an_associative_scan_leaves_its_elements() -> None:
 def test_what_a_compiled_derivative_leaves_in_an_attribute_says_so(transform: str) -> None:
     with pytest.raises(np.TracedValueError, match="Return it from there"):
         Composition("rebinds an attribute", (transform, "compile")).by_tnp()
+
+
+def _at_an_array(x: Any) -> Any:
+    y = x * x
+    y[np.array(1)] = x[0] ** 3
+    return (y * y).sum()
+
+
+def _at_what_is_traced(x: Any) -> Any:
+    y = np.zeros(3)
+    y[np.argmin(x)] = x[0] ** 3
+    return (y * y).sum()
+
+
+def _added(x: Any) -> Any:
+    y = x * x
+    np.add.at(y, np.array([0, 2, 0]), x**3)
+    return (y * y).sum()
+
+
+@pytest.mark.parametrize("function", [_at_an_array, _at_what_is_traced, _added])
+def test_machine_code_of_second_derivatives_of_writes_by_indices(function: Callable[[Any], Any]) -> None:
+    """A batch of tangents is one tensor, expanded, until something is written to it."""
+    x = np.array([1.2, 0.5, 0.3])
+    expected = np.hessian(function)(x)
+    forward = np.jacobian(np.jacobian(function, mode="forward"), mode="forward")
+    for second in (np.hessian(function), forward):
+        found = np.compile(second, background=False)(x)
+        numpy.testing.assert_allclose(np.asnumpy(found), np.asnumpy(expected), rtol=1e-12)
