@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any, NoReturn
 
+import numpy as np
 import torch
+from numpy.lib.array_utils import byte_bounds
 from torch.overrides import TorchFunctionMode
 
 from backend_torch.autodiff import autodiff, handlers, replayed_draws, transform_levels
@@ -219,12 +221,19 @@ class _Attempt:
     """
 
     def __init__(
-        self, function: Function, tensors: Sequence[Tensor], dims: Sequence[int | None], everything: bool
+        self,
+        function: Function,
+        tensors: Sequence[Tensor],
+        dims: Sequence[int | None],
+        hosts: Sequence[np.ndarray | None],
+        everything: bool,
     ) -> None:
         self.function = function
         self.tensors = tensors
         self.dims = dims
         self._is_traced = trace_state.is_tracing()
+        pairs = zip(tensors, hosts, strict=True)
+        self._copied = {_memory(tensor): host for tensor, host in pairs if host is not None}
         self.places = [self._place(tensor) for tensor in tensors]
         self.read: set[_Span] = set()
         self.written: set[_Span] = set()
@@ -303,6 +312,8 @@ class _Attempt:
         Tensors over parts of a NumPy array have different storages, of which each begins at its first element.
         """
         below = unwrapped(tensor)
+        if self._copied and (host := self._copied.get(storage_of(below))) is not None:
+            return byte_bounds(host)
         if not self._is_traced and not is_zeros_without_memory(below):
             storage = below.untyped_storage()
             if start := storage.data_ptr():
@@ -314,6 +325,9 @@ class _Attempt:
         """Whether elements of an argument are elements of another argument, or of another slice."""
         arguments = zip(self.tensors, self.dims, self.places, strict=True)
         parts = [(dim, unwrapped(tensor)) for tensor, dim, place in arguments if _meet(place, written)]
+        hosts = [host for _, part in parts if (host := self._copied.get(storage_of(part))) is not None]
+        if hosts:
+            return len(parts) > 1 or not has_places_of_its_own(hosts[0])
         if not all(has_places_of_its_own(part) for _, part in parts):
             return True
         for (dim, one), (other_dim, other) in itertools.combinations(parts, 2):
@@ -363,6 +377,7 @@ def vmap(
     chunk_size: int | None = None,
     randomness: str = "different",
     begin: Callable[[], Any] = lambda: None,
+    hosts: Sequence[np.ndarray | None] | None = None,
 ) -> list[Tensor]:
     """Apply ``function`` to all slices of ``tensors`` along ``dims`` at once.
 
@@ -378,6 +393,8 @@ def vmap(
     randomness : {'different', 'same', 'error'}
     begin : callable
         Is called before each attempt.
+    hosts : sequence of ndarray or None, optional
+        For each tensor the array of NumPy's that it is a copy of, if it is one.
 
     Returns
     -------
@@ -397,7 +414,7 @@ def vmap(
     refusal: Refusal | None = None
     for everything in (False, True):
         begin()
-        attempt = _Attempt(function, tensors, dims, everything)
+        attempt = _Attempt(function, tensors, dims, hosts or [None] * len(tensors), everything)
         around, trace_state.state.batch = trace_state.state.batch, attempt
         trace_state.state.batches += 1
         trace_state.enter()

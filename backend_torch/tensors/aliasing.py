@@ -158,10 +158,13 @@ def is_plain(tensor: Tensor) -> bool:
     return not tensor.is_conj() and not tensor.is_neg()
 
 
-def has_places_of_its_own(tensor: Tensor) -> bool:
+def has_places_of_its_own(array: Tensor | np.ndarray) -> bool:
     """Whether each element surely has a place of its own: no step is shorter than what the smaller ones span."""
-    span = 0
-    for step, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+    if isinstance(array, Tensor):
+        steps, span = array.stride(), 0
+    else:
+        steps, span = tuple(map(abs, array.strides)), array.itemsize - 1
+    for step, size in sorted(zip(steps, array.shape, strict=True)):
         if size > 1:
             if step <= span:
                 return False

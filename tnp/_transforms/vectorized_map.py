@@ -60,6 +60,11 @@ class _Elements:
         self._homes = [_home(array, tensor) for array, tensor in zip(arrays, self.tensors, strict=True)]
         self._copies = _Copies(self._homes, self.tensors)
 
+    def hosts(self) -> list[np.ndarray | None]:
+        """Return NumPy's arrays over the memory that tensors are copies of."""
+        found = [getattr(home, "host", home) for home in self._homes]
+        return [host if isinstance(host, np.ndarray) else None for host in found]
+
     @staticmethod
     def _leaf(dims: Iterator[int | None]) -> Callable[[Any], Callable[[Any, Any], Any]]:
         """Return the function that makes each array of an element: a scalar if it has no axes, as ``x[i]`` is.
@@ -69,7 +74,11 @@ class _Elements:
         """
 
         def leaf(array: Any) -> Callable[[Any, Any], Any]:
-            made = wrap_array if next(dims) is None and not isinstance(array, scalar) else wrap
+            wrapped = wrap_array if next(dims) is None and not isinstance(array, scalar) else wrap
+
+            def made(part: Any) -> ndarray:
+                return part if isinstance(part, ndarray) else wrapped(part)
+
             if pytree.is_read_only(array) or (type(array) in UNDESCRIBED and host_views.is_compiling()):
                 return lambda tensors, _: pytree.locked(array, made(next(tensors)))
             return lambda tensors, _: made(next(tensors))
@@ -78,16 +87,21 @@ class _Elements:
 
     def of_element(self, fn: Callable[[Any], Any], index: int) -> Any:
         """Return ``fn`` of one element, a view."""
+        homes: list[Any] = []
         parts: list[Any] = []
-        tensors: list[Tensor] = []
         for tensor, dim, home in zip(self.tensors, self.dims, self._homes, strict=True):
-            part = None
+            part: Any = batching.slices(tensor, dim, index) if home is None else None
             if home is not None:
-                part = home if dim is None else home[(*[slice(None)] * dim, index, ...)]
+                home = home if dim is None else home[(*[slice(None)] * dim, index, ...)]
+                part = asarray(home)
+                if type(part) in UNDESCRIBED and part.ndim:  # which writes to the memory itself
+                    home = None
+                else:
+                    part = tensor_of(home)
+            homes.append(home)
             parts.append(part)
-            tensors.append(batching.slices(tensor, dim, index) if part is None else tensor_of(part))
-        copies = _Copies(parts, tensors)
-        result = fn(self.build(iter(tensors), ()))
+        copies = _Copies(homes, parts)
+        result = fn(self.build(iter(parts), ()))
         copies.put_back()
         return result
 
@@ -156,9 +170,10 @@ def _at_once(
 ) -> Any:
     """Compute all elements in one call of the function, or in one call for each chunk."""
     build: Any = None
-    tensors, dims = elements.tensors, elements.dims
+    tensors, dims, hosts = elements.tensors, elements.dims, elements.hosts()
     if axis_name is not None:
         tensors, dims = [*tensors, collectives.indices(elements.length, tensors[0])], [*dims, 0]
+        hosts.append(None)
 
     def run(slices: list[Tensor]) -> list[Tensor]:
         nonlocal build
@@ -170,7 +185,8 @@ def _at_once(
         build = pytree.builder(result, lambda _: lambda values, _: wrap_array(next(values)))
         return [leaf.tensor if isinstance(leaf, ndarray) else tensor_of(leaf) for leaf in leaves]
 
-    results = batching.vmap(run, tensors, dims, chunk_size=chunk_size, randomness=randomness, begin=runs.begin)
+    options: Any = {"chunk_size": chunk_size, "randomness": randomness, "begin": runs.begin}
+    results = batching.vmap(run, tensors, dims, hosts=hosts, **options)
     elements.put_back()
     return build(iter(results), ())
 

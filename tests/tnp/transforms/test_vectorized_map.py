@@ -1087,6 +1087,45 @@ def test_elements_of_which_others_see_writes_are_computed_in_order(name: str, of
     assert results[0] == results[1]
 
 
+PAIRS: dict[str, Callable[[Any], Any]] = {
+    "reversed": lambda a: (a, a[::-1]),
+    "reversed before": lambda a: (a[:, ::-1], a),
+    "both reversed": lambda a: (a[::-1], a[::-1]),
+    "reversed in two ways": lambda a: (a[::-1], a[:, ::-1]),
+    "apart": lambda a: (a[:2], a[:1:-1]),
+    "shown at one place": lambda a: (np_or_numpy(a).lib.stride_tricks.as_strided(a, (3, 3), (0, 8)), a[1:]),
+}
+
+
+def np_or_numpy(a: Any) -> Any:
+    return numpy if isinstance(a, numpy.ndarray) else np
+
+
+def writes_both(pair: Any) -> Any:
+    pair[0][0] += 1
+    pair[1][0] *= 10
+    return pair[0][0] * 1
+
+
+@pytest.mark.filterwarnings("ignore:vectorized_map calls", "ignore:tnp.compile")
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("xp", [np, numpy])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_writes_to_elements_of_views_that_no_tensor_has(name: str, xp: Any, compiled: bool) -> None:
+    expected = numpy.arange(12.0).reshape(4, 3)
+    results = [writes_both(pair) for pair in zip(*PAIRS[name](expected), strict=True)]
+    a = xp.arange(12.0).reshape(4, 3)
+    run: Any = lambda *pair: np.vectorized_map(writes_both, pair)  # noqa: E731
+    if compiled:
+        run = np.compile(run, backend="eager")
+    if compiled and name == "shown at one place":  # a graph takes such an array for what broadcast_to gives
+        with pytest.raises(ValueError, match="read-only"):
+            run(*PAIRS[name](a))
+        return
+    found = run(*PAIRS[name](a))
+    assert (found.tolist(), a.tolist()) == (numpy.asarray(results).tolist(), expected.tolist())
+
+
 @pytest.mark.parametrize("xp", [np, numpy])
 def test_a_compiled_batch_that_writes_to_arguments_that_overlap_runs_uncompiled(xp: Any) -> None:
     def function(a: Any, b: Any) -> Any:
