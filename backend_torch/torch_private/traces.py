@@ -84,7 +84,7 @@ class Module(_LazyGraphModule):
 def _put(patches: Patches) -> list[Undo]:
     """Let graphs wait with their code, and keep torch from logging errors that tnp raises in NumPy's words.
 
-    NumPy's own numbers take a symbolic size for an object without a dtype: beside them it is decided.
+    NumPy's own functions take a symbolic size for an object without a dtype: they get the number.
 
     Before torch 2.13, also let graphs hold generators, and keep the checks of torch.linalg: they have no result, so
     torch would remove them as dead code.
@@ -94,10 +94,12 @@ def _put(patches: Patches) -> list[Undo]:
     theirs = _lazy_graph_module._make_graph_module
     made = patches.either(functools.partial(theirs, graph_module_cls=Module), theirs)
     beside = patches.either(_decided_beside_numbers, _objects_beside_numbers)
+    alone = patches.either(_number_of, _object_of)
     put = [
         lambda: log.removeFilter(silence),
         replaced_attribute(_lazy_graph_module, "_make_graph_module", made),
-        *[replaced_attribute(kind, "__array_ufunc__", beside) for kind in (torch.SymInt, torch.SymFloat)],
+        *[replaced_attribute(kind, "__array_ufunc__", beside) for kind in _NUMBERS],
+        *[replaced_attribute(kind, "__array__", alone) for kind in _NUMBERS],
     ]
     if torch.__version__ >= "2.13":
         return put
@@ -108,18 +110,32 @@ def _put(patches: Patches) -> list[Undo]:
     return [*put, check.destroy, replaced_item(proxy._create_arg_bypass, torch.Generator, hold)]
 
 
+_NUMBERS: dict[type, type] = {torch.SymInt: int, torch.SymFloat: float}
+"""Symbols of sizes, and of what is computed of them, and their types in Python."""
+
+
 def _decided_beside_numbers(symbol: Any, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
     """Compute with the symbols' current numbers; the trace is then valid for these only."""
-    kinds: dict[type, type] = {torch.SymInt: int, torch.SymFloat: float}
-    known = [kinds[type(each)](each) if type(each) in kinds else each for each in operands]
+    known = [_NUMBERS[type(each)](each) if type(each) in _NUMBERS else each for each in operands]
     return getattr(ufunc, method)(*known, **options)
 
 
 def _objects_beside_numbers(symbol: Any, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
     """What NumPy does without us: the symbols are objects."""
-    kinds = (torch.SymInt, torch.SymFloat)
-    known = [np.asarray(each, dtype=object) if type(each) in kinds else each for each in operands]
+    known = [_object_of(each) if type(each) in _NUMBERS else each for each in operands]
     return getattr(ufunc, method)(*known, **options)
+
+
+def _number_of(symbol: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    """Return the symbol's current number as an array; the trace is then valid for it only."""
+    return np.array(_NUMBERS[type(symbol)](symbol), dtype)
+
+
+def _object_of(symbol: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    """Return what NumPy makes of the symbol without us."""
+    array = np.empty((), object)
+    array[()] = symbol
+    return array if dtype is None else array.astype(dtype)
 
 
 PATCHES = Patches(_put)

@@ -516,9 +516,9 @@ def roll(a: Any, shift: Any, axis: Any = None) -> ndarray:
     if axis is None:
         return wrap_array(kernels.roll_flat(tensor, _within(sum(_places(shift)), tensor.numel())))
     axes = [normalize_axis(one, tensor.dim()) for one in (axis if np.iterable(axis) else [axis])]
-    shifts = dict.fromkeys(axes, 0)
-    for places, one in np.broadcast(_places(shift), axes):
-        shifts[one] += places
+    shifts, places = dict.fromkeys(axes, 0), _places(shift)
+    for index, one in np.broadcast(np.arange(len(places)), axes):
+        shifts[one] += places[index]
     turns = tuple([_within(places, tensor.shape[one]) for one, places in shifts.items()])
     return wrap_array(kernels.roll(tensor, turns, tuple(shifts)))
 
@@ -528,11 +528,12 @@ def _within(places: int, size: int) -> int:
     return places % size if size else 0
 
 
-def _places(shift: Any) -> np.ndarray:
-    """Return shifts as a vector of Python's integers and of symbolic sizes."""
+def _places(shift: Any) -> list[Any]:
+    """Return shifts as Python's integers and symbolic sizes."""
     given = shift if isinstance(shift, (list, tuple)) else [shift]
-    is_open = any(map(symbolic.is_symbol, given))
-    shifts = np.array(given, object) if is_open else np.atleast_1d(np.asarray(shift))
+    if any(map(symbolic.is_symbol, given)):
+        return list(given)
+    shifts = np.atleast_1d(np.asarray(shift))
     if shifts.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
-    return np.array([places if is_open else int(places) for places in shifts], object)
+    return list(map(int, shifts))

@@ -217,6 +217,13 @@ SIZES_BESIDE_NUMBERS: list[Callable[[int], Any]] = [
     lambda n: divmod(numpy.int16(100), n)[1],
     lambda n: numpy.int8(3) * n < n,
     lambda n: numpy.arange(3, dtype="int8") * n,
+    lambda n: numpy.prod((n, 2)) * numpy.int8(1),
+    lambda n: numpy.array([n, n / 2]).sum() * numpy.float32(1),
+    lambda n: numpy.arange(n).sum() * numpy.int8(1),
+    lambda n: numpy.asarray(n) * numpy.int8(1),
+    lambda n: numpy.full(2, n, "int16"),
+    lambda n: numpy.zeros(3)[: n - 1],
+    lambda n: numpy.sqrt(n),
 ]
 
 
@@ -226,7 +233,7 @@ def test_a_size_beside_numbers_of_numpy_is_a_number(of: Callable[[int], Any]) ->
     def function(x: Any) -> Any:
         of_size = of(len(x))
         kinds.append(type(of_size))
-        return of_size, np.ones(3, dtype="float32") * of_size
+        return of_size, np.ones((3, 1), dtype="float32") * of_size
 
     kinds: list[type] = []
     compiled = np.compile(function, dynamic=True, backend="eager")
