@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from backend_torch.autodiff import autodiff
 from tnp._core.base import ndarray
 from tnp._math import mathematics
 
@@ -59,10 +60,12 @@ class ScalarMethods:
 
     def as_integer_ratio(self) -> tuple[int, int]:
         """Two integers whose ratio is the value exactly."""
+        autodiff.check_constant(self.tensor, "as_integer_ratio()")
         return self.tensor.item().as_integer_ratio()
 
     def hex(self) -> str:
         """The value in hexadecimal, exactly."""
+        autodiff.check_constant(self.tensor, "hex()")
         return self.tensor.item().hex()
 
     def _integer(self: Any, name: str) -> ndarray:

@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-from backend_torch.autodiff import transform_levels
+from backend_torch.autodiff import autodiff, transform_levels
 from backend_torch.graphs import symbolic
 from backend_torch.kernels import value_checks
 from backend_torch.native import heads
@@ -35,7 +35,10 @@ WEAK = (int, float, complex)
 def _number(value: Any) -> Any:
     """Return an argument of `arange` as a Python or NumPy scalar."""
     if isinstance(value, ndarray) or memory.is_tensor(value):
-        value = memory.to_numpy(memory.to_host(transform_levels.held(tensor_of(value))))
+        tensor = tensor_of(value)
+        if tensor.is_floating_point():
+            autodiff.check_constant(tensor, "arange()")
+        value = memory.to_numpy(memory.to_host(transform_levels.held(tensor)))
     elif symbolic.is_symbol(value):
         value = symbolic.decided(value)
     return value[()] if isinstance(value, np.ndarray) else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fractions
 import math
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,10 @@ READS: dict[str, Callable[[Any], Any]] = {
     "tolist": lambda x: np.stack([x, x]).tolist()[0],
     "array": lambda x: np.array([float(x)])[0],
     "numpy": lambda x: numpy.float64(x),
+    "ratio": lambda x: float(fractions.Fraction(*(x * 1).as_integer_ratio())),
+    "hex": lambda x: float.fromhex((x * 1).hex()),
+    "arange": lambda x: np.arange(x, 3).sum(),
+    "step": lambda x: np.arange(0, 3, x).sum(),
 }
 DERIVATIVES: dict[str, Callable[[Any], Any]] = {
     "grad": lambda f: np.grad(f)(1.5),
