@@ -114,8 +114,7 @@ class Watch(TorchDispatchMode):
             self._note(made, args[0])
             return made
         if trace_state.state.handlers and func in _REFUSES_VALUES and not _is_index_known(func, args):
-            why = "whether an error is raised inside of a `try` depends on values"
-            raise trace_state.TracedValueError(f"{trace_state.user_line()}: {why}").because(why)
+            trace_state.check_not_handled()
         schema = schema_of(func)
         if self.known and schema is not None and schema.is_mutable:
             self._forget_written(func, args, kwargs or {})

@@ -406,6 +406,13 @@ def alias_write_error() -> NotImplementedError:
     )
 
 
+def check_not_handled() -> None:
+    """Raise TracedValueError in a ``try`` with handlers: whether an operation raises there depends on values."""
+    if state.handlers:
+        why = "whether an error is raised inside of a `try` depends on values"
+        raise TracedValueError(f"{user_line()}: {why}").because(why)
+
+
 def untraceable_error(error: Exception) -> UntraceableError:
     """The error in place of one that torch raised inside of a trace."""
     line, why = line_of(error), "torch can't trace this"

@@ -25,6 +25,7 @@ from tnp._ufunc.ufunc import COMPARISONS
 
 Tensor = Any
 _BITWISE = frozenset({"bitwise_and", "bitwise_or", "bitwise_xor"})
+_MAY_RAISE = frozenset({"divide", "floor_divide", "remainder", "divmod", "power"})
 _PYTHONS = frozenset({bool, int, float, complex, number})
 _new = object.__new__
 _BITS = 63  # of an int64, and the sign
@@ -107,6 +108,8 @@ def _computed(ufunc: Any, *operands: Any) -> Any:
     if not _PYTHONS.issuperset(map(type, operands)):
         repeats = name == "multiply" and any(type(x) in REPEATED for x in operands)
         return NotImplemented if repeats or any(map(defers_to, operands)) else ufunc(*operands)
+    if name in _MAY_RAISE and trace_state.is_tracing():
+        trace_state.check_not_handled()
     if name not in COMPARISONS and not (name in _BITWISE and all(map(_is_bool, operands))):
         # In Python's arithmetic True is 1.
         operands = tuple([_as_int(x) if type(x) is number and _is_bool(x) else x for x in operands])

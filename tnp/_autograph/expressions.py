@@ -15,6 +15,7 @@ import numpy as np
 
 from backend_torch.graphs import control_flow as backend
 from backend_torch.graphs import symbolic
+from backend_torch.tensors import trace_state
 from tnp._array.numbers import number_of
 from tnp._autograph import effects, statements
 from tnp._autograph.values import Part, as_forms, common, predicate, traced
@@ -187,13 +188,20 @@ _MATH = {
 }  # fmt: skip
 
 
+_NEVER_RAISE = frozenset({"tanh", "atan", "atan2", "asinh", "fabs", "isnan", "isinf", "isfinite", "copysign"})
+
+
 def _of_math(function: Any, ufunc: Any) -> Any:
     kind = np.bool_ if function.__name__.startswith("is") else np.float64  # Python computes in double precision
-    return lambda *args: (
-        _as(kind, ufunc(*[_as(np.float64, x) if predicate_like(x) else x for x in args]))
-        if any(map(predicate_like, args))
-        else function(*args)
-    )
+
+    def computed(*args: Any) -> Any:
+        if not any(map(predicate_like, args)):
+            return function(*args)
+        if function.__name__ not in _NEVER_RAISE:
+            trace_state.check_not_handled()
+        return _as(kind, ufunc(*[_as(np.float64, x) if predicate_like(x) else x for x in args]))
+
+    return computed
 
 
 def _rounded(function: Any, ufunc: Any) -> Any:

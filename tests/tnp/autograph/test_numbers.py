@@ -258,3 +258,33 @@ def test_an_int_that_an_array_cant_hold_raises() -> None:
                 expected = outcome(lambda n, x, f=function: f(n, x), n, numpy.zeros(12, dtype))
                 actual = outcome(lambda n, x, f=compiled: f(n, x), np.asarray(n), np.zeros(12, dtype))
                 assert_same(expected, actual)
+
+
+def _rooted(x: Any) -> Any:
+    try:
+        return math.sqrt(x[0]) * x
+    except ValueError:
+        return x * 0 - 1
+
+
+def _divided(x: Any) -> Any:
+    try:
+        return 1 / float(x[0]) * x
+    except ZeroDivisionError:
+        return x * 0 - 1
+
+
+def _grown(x: Any) -> Any:
+    try:
+        return math.exp(x[0]) * x
+    except OverflowError:
+        return x * 0 - 1
+
+
+@pytest.mark.filterwarnings("ignore:tnp.compile.*is cut")
+@pytest.mark.parametrize(("function", "value"), [(_rooted, -1.0), (_divided, 0.0), (_grown, 1000.0)])
+def test_the_program_handles_errors_of_pythons_numbers(function: Callable[[Any], Any], value: float) -> None:
+    compiled = np.compile(function, backend="eager")
+    for first in (1.0, value, 2.0):
+        x = np.asarray([first, 2.0])
+        assert compiled(x).tolist() == function(x).tolist()
