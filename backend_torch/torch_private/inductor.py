@@ -23,7 +23,7 @@ from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from backend_torch.torch_private import inductor_code, inductor_kernels, inductor_passes, inductor_vector_code, traces
-from backend_torch.torch_private.operators import schema_of
+from backend_torch.torch_private.operators import HigherOrderOperator, schema_of
 from backend_torch.torch_private.patches import Patches
 
 Tensor = torch.Tensor
@@ -162,7 +162,7 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
     from torch._inductor.compile_fx import _recursive_joint_graph_passes, compile_fx_inner
     from torch._inductor.virtualized import V
 
-    settings = _adapted(settings, inputs)
+    settings = _adapted(settings, module, inputs)
     if settings.get("triton.cudagraphs") and any(tensor.device.type == "cuda" for tensor in inputs):
         return _with_autograd(module, inputs, settings, {})  # only torch's own path prepares CUDA graphs
     # Inductor uses its cache on disk only inside a context, which records what the shapes depend on.
@@ -185,11 +185,21 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
     return inner
 
 
-def _adapted(settings: dict[str, Any], inputs: Sequence[Tensor]) -> dict[str, Any]:
-    """Turn on size asserts for open sizes: the code of torch 2.15 defines a size's name only where it asserts it."""
-    if torch.__version__ >= "2.14" and any(isinstance(size, torch.SymInt) for each in inputs for size in each.shape):
-        settings = {**settings, "size_asserts": True}
-    return settings
+def _adapted(settings: dict[str, Any], module: GraphModule, inputs: Sequence[Tensor]) -> dict[str, Any]:
+    """Adapt settings to open sizes.
+
+    Size asserts are on: the code of torch 2.15 defines a size's name only where it asserts it. Inductor's cache on disk
+    is off for loops: the code asserts bounds of their counters, which follow from those of the sizes, and the cache
+    knows of neither.
+    """
+    if not any(isinstance(size, torch.SymInt) for each in inputs for size in each.shape):
+        return settings
+    has_loops = any(isinstance(node.target, HigherOrderOperator) for node in module.graph.nodes)
+    return {
+        **settings,
+        **({"size_asserts": True} if torch.__version__ >= "2.14" else {}),
+        **({"fx_graph_cache": False} if has_loops else {}),
+    }
 
 
 def _separate(module: GraphModule, output: Node) -> list[Node]:
@@ -221,7 +231,7 @@ def _root(node: Node) -> Node:
 
 def differentiable(module: GraphModule, inputs: Sequence[Tensor], settings: dict[str, Any], table: Table) -> Program:
     """Compile a graph to a forward and a backward pass, for inputs that require gradients; it may change the graph."""
-    return _with_autograd(module, inputs, _adapted(settings, inputs), table)
+    return _with_autograd(module, inputs, _adapted(settings, module, inputs), table)
 
 
 def _with_autograd(module: GraphModule, inputs: Sequence[Tensor], settings: dict[str, Any], table: Table) -> Program:

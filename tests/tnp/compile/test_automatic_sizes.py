@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -265,3 +266,14 @@ def test_the_text_of_an_open_size_is_that_of_the_number(text: Callable[[Any], st
     compiled = np.compile(function, dynamic=True, backend="eager")
     for n in (3, 5, 12):
         assert compiled(np.ones((n, 2)))[0, 0] == n
+
+
+def test_code_of_a_loop_serves_the_sizes_of_its_trace_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Inductor's cache on disk took the code for few elements, which asserts that they are few, for that of many."""
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    compiled = np.compile(lambda x: np.map_fn(lambda v: v * v, x), dynamic=True, background=False)
+    for n in (4, 16, 40, 6):
+        assert compiled(np.arange(n)).tolist() == [i * i for i in range(n)]
+    assert compiled.cache_info().traces == 2
