@@ -65,7 +65,8 @@ def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
     This takes less memory and more time. It acts on ``GradientTape`` and on torch's ``backward``. ``grad`` and the
     other transforms keep the values; ``tnp.compile`` decides itself what to recompute. A function that writes to an
     array from outside, to its arguments, or to what the gradient needs, is not run again: its values are kept, with a
-    warning. What it reads from outside must not be written to before the gradient is taken.
+    warning. What it reads from outside must not be written to before the gradient is taken: of tnp's and NumPy's arrays
+    a RuntimeError tells; what Python or NumPy itself reads (``float(c[1])``, an attribute) nobody watches.
 
     The recomputation draws the same random numbers from ``tnp.random`` and from torch's default generators, but not
     from other libraries' generators, such as NumPy's own.

@@ -286,7 +286,8 @@ def vectorized_map(
     fallback : bool, default True
         Whether to loop over the elements where they can't be computed at once.
     randomness : {'different', 'same', 'error'}
-        Whether random numbers differ from element to element.
+        Whether random numbers differ from element to element. They are other numbers than a loop draws from the same
+        generator; of a generator that ``fn`` makes they are the loop's.
     axis_name : str, optional
         A name by which `psum`, `pmean`, `pmax`, `pmin`, `all_gather` and `axis_index` in ``fn`` know the elements. All
         are then computed at once, or not at all.
