@@ -45,6 +45,7 @@ class State:
     def __init__(self, made: Callable[[Any], Any]) -> None:
         self.made = made
         self.numbers = np.zeros(3)  # NumPy's own
+        self.places = np.array([2, 0])
         self.fill()
 
     def fill(self, factor: float = 1.0) -> None:
@@ -179,6 +180,47 @@ def _masks(x: Any, state: State) -> Any:
 
 def _masked(x: Any, state: State) -> Any:
     return torch.sin(torch.where(x > 0, x * 2, x))
+
+
+def _writes_at_places(x: Any, state: State) -> Any:
+    y = x * x
+    y[state.places] = x[:2] ** 3
+    return y * 0.5
+
+
+def _at_places(x: Any, state: State) -> Any:
+    return torch.stack([x[1] ** 3, x[1] ** 2, x[0] ** 3]) * 0.5
+
+
+def _adds_at_places(x: Any, state: State) -> Any:
+    y = tnp.sin(x)
+    tnp.add.at(y, tnp.asarray([2, 0, 2]), x * state.captured)
+    return y
+
+
+def _added_at_places(x: Any, state: State) -> Any:
+    z = x * state.captured
+    return torch.sin(x) + torch.stack([z[1], 0 * z[1], z[0] + z[2]])
+
+
+def _writes_where_it_is_least(x: Any, state: State) -> Any:
+    y = tnp.zeros_like(x)
+    y[tnp.argmin(x)] = x[0] * x[1]
+    return y + x
+
+
+def _where_it_is_least(x: Any, state: State) -> Any:
+    return torch.where(torch.arange(LENGTH) == torch.argmin(x), x[0] * x[1], 0.0) + x
+
+
+def _puts_outside(x: Any, state: State) -> Any:
+    tnp.put(state.buffer, state.places, x[:2] * 2)
+    return tnp.sin(state.buffer) * x
+
+
+def _put_outside(x: Any, state: State) -> Any:
+    state.buffer = torch.stack([x[1] * 2, state.buffer[1], x[0] * 2])
+    return torch.sin(state.buffer) * x
 
 
 def _repeats(x: Any, state: State) -> Any:
@@ -321,6 +363,10 @@ FUNCTIONS: dict[str, tuple[Callable[[Any, State], Any], Callable[[Any, State], A
     "multiplies": (_multiplies, _multiplied),
     "sorts": (_sorts, _sorted),
     "masks": (_masks, _masked),
+    "writes at places": (_writes_at_places, _at_places),
+    "adds at places": (_adds_at_places, _added_at_places),
+    "writes where it is least": (_writes_where_it_is_least, _where_it_is_least),
+    "puts outside": (_puts_outside, _put_outside),
     "repeats": (_repeats, _repeated),
     "reverses": (_reverses, _reversed),
     "writes after a branch": (_writes_after_a_branch, _after_a_branch),
