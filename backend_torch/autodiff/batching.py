@@ -195,6 +195,7 @@ def _is_batched(tensor: Tensor, level: int) -> bool:
     return at == level
 
 
+_WITH_ADDRESSES = (Tensor, torch.nn.Parameter)
 _Span = tuple[int, int]
 """Where memory begins and ends."""
 
@@ -314,7 +315,7 @@ class _Attempt:
         below = unwrapped(tensor)
         if self._copied and (host := self._copied.get(storage_of(below))) is not None:
             return byte_bounds(host)
-        if not self._is_traced and not is_zeros_without_memory(below):
+        if not self._is_traced and type(below) in _WITH_ADDRESSES and not is_zeros_without_memory(below):
             storage = below.untyped_storage()
             if start := storage.data_ptr():
                 return start, start + storage.nbytes()

@@ -51,7 +51,7 @@ pop_hooks = _autograd._pop_saved_tensors_default_hooks
 def without_hooks(known: list[Any] | None = None) -> Iterator[None]:
     """A scope without hooks; of a list of known ones, the innermost last, those that are innermost are left out."""
     left = []
-    while (hooks := top_hooks(True)) is not None and (known is None or hooks in known[-1:]):
+    while known != [] and (hooks := top_hooks(True)) is not None and (known is None or hooks == known[-1]):
         left.append(hooks)
         pop_hooks()
         if known is not None:
