@@ -21,13 +21,13 @@ from torch.overrides import TorchFunctionMode
 
 from backend_torch.autodiff import autodiff, handlers, replayed_draws, transform_levels
 from backend_torch.autodiff.function_kinds import COPIES, FACTORY, QUESTION, WRITE, kinds
-from backend_torch.autodiff.outside import Escaped, memory_of
+from backend_torch.autodiff.outside import Escaped, address_of, memory_of
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.aliasing import has_places_of_its_own, is_same_view, may_share
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import functorch, messages
 from backend_torch.torch_private.functorch import IS_OVER, current_level, get_unwrapped, level_of
-from backend_torch.torch_private.tensor_internals import is_view, is_zeros_without_memory, storage_of
+from backend_torch.torch_private.tensor_internals import is_view, storage_of
 
 Tensor = torch.Tensor
 Function = Callable[[list[Tensor]], Sequence[Tensor]]
@@ -195,7 +195,6 @@ def _is_batched(tensor: Tensor, level: int) -> bool:
     return at == level
 
 
-_WITH_ADDRESSES = (Tensor, torch.nn.Parameter)
 _Span = tuple[int, int]
 """Where memory begins and ends."""
 
@@ -232,7 +231,6 @@ class _Attempt:
         self.function = function
         self.tensors = tensors
         self.dims = dims
-        self._is_traced = trace_state.is_tracing()
         pairs = zip(tensors, hosts, strict=True)
         self._copied = {_memory(tensor): host for tensor, host in pairs if host is not None}
         self.places = [self._place(tensor) for tensor in tensors]
@@ -295,7 +293,7 @@ class _Attempt:
         if place in self.written:
             return place in self.ordered
         self.written.add(place)
-        if self._is_traced:
+        if trace_state.is_tracing():
             trace_state.state.batched_writes.append(trace_state.user_line())
         if any(_meet(place, read) for read in self.read) or self._are_elsewhere_too(place):
             self.ordered.add(place)
@@ -315,10 +313,9 @@ class _Attempt:
         below = unwrapped(tensor)
         if self._copied and (host := self._copied.get(storage_of(below))) is not None:
             return byte_bounds(host)
-        if not self._is_traced and type(below) in _WITH_ADDRESSES and not is_zeros_without_memory(below):
-            storage = below.untyped_storage()
-            if start := storage.data_ptr():
-                return start, start + storage.nbytes()
+        if (address := address_of(below)) is not None:
+            start, size = address
+            return start, start + size
         memory = storage_of(below)
         return memory, memory + 1
 

@@ -166,7 +166,7 @@ class Outside(TorchFunctionMode):
         memory = memory_of(tensor)
         if not self._by_address or memory in self._places or memory in self._own or memory in self._by_stand_in:
             return memory
-        return self._by_address.get(_address_of(tensor), memory)
+        return self._by_address.get(address_of(tensor), memory)
 
     def seen(self, tensor: Tensor) -> Tensor:
         """Return the same elements of the stand-in of a tensor's memory, or the tensor itself."""
@@ -197,7 +197,7 @@ class Outside(TorchFunctionMode):
         """Return the memory that was read, which that keeps, and its values."""
         around = functorch.get_unwrapped
         places = {memory: place for memory, place in self._places.items() if not place.is_written}
-        held = {_address_of(p.around) or memory: (p.around, around(p.inside)) for memory, p in places.items()}
+        held = {address_of(p.around) or memory: (p.around, around(p.inside)) for memory, p in places.items()}
         return held | {elements: (tensor, around(values)) for elements, (tensor, values) in self._slices.items()}
 
     def _values(self, memory: Any, tensor: Tensor) -> Tensor:
@@ -251,9 +251,9 @@ class Outside(TorchFunctionMode):
                 except RuntimeError:  # a part of memory that has one value for each slice of a batch
                     raise trace_state.part_write_error() from None
             with functorch.down_to(self._level):
-                inside = self._values(_address_of(around) or memory, around).clone()
+                inside = self._values(address_of(around) or memory, around).clone()
             self._places[memory] = self._by_stand_in[memory_of(inside)] = _Place(around, inside)
-            if (address := _address_of(around)) is not None:
+            if (address := address_of(around)) is not None:
                 self._by_address[address] = memory
         return self._places[memory]
 
@@ -368,7 +368,7 @@ def memory_of(tensor: Tensor) -> int:
     return storage_of(_below(tensor))
 
 
-def _address_of(tensor: Tensor) -> tuple[int, int] | None:
+def address_of(tensor: Tensor) -> tuple[int, int] | None:
     """Return the address and the bytes of a tensor's whole memory on the host; None in a trace and elsewhere."""
     below = unwrapped(tensor)
     if trace_state.is_tracing() or type(below) is not Tensor or not below.is_cpu or is_zeros_without_memory(below):

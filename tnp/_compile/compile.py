@@ -241,15 +241,15 @@ class _Signatures:
     def _in_parts(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the function where its graph is cut."""
         function = self.arguments_opened(self.cutting.whole(self.source))  # type: ignore[union-attr]
-        with contextlib.nullcontext() if self.fullgraph is None else errstate.kept():  # None: of a part
-            return self._on_arrays(function, args, kwargs)
+        return self._on_arrays(function, args, kwargs)
 
-    @staticmethod
-    def _on_arrays(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run a function with tnp's arrays over the memory of NumPy's."""
+    def _on_arrays(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a function with tnp's arrays over the memory of NumPy's; what it sets by `seterr` ends with the call."""
         given = [*args, *kwargs.values()]
         taken = pieces.taken(given)
-        result = function(*taken[: len(args)], **dict(zip(kwargs, taken[len(args) :], strict=True)))
+        is_part = self.fullgraph is None
+        with contextlib.nullcontext() if is_part else errstate.kept():
+            result = function(*taken[: len(args)], **dict(zip(kwargs, taken[len(args) :], strict=True)))
         pieces.check(given, taken)
         return result
 
@@ -377,8 +377,7 @@ class _Signatures:
     def uncompiled(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Any:
         """The function's result without its graph, which can't run here; warn of it."""
         trace_state.warn(f"tnp.compile: {self.name} runs uncompiled: {why}")
-        with contextlib.nullcontext() if self.fullgraph is None else errstate.kept():
-            return self._on_arrays(self.function, args, kwargs)
+        return self._on_arrays(self.function, args, kwargs)
 
     def inlined(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The function itself."""

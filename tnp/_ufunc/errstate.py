@@ -433,11 +433,11 @@ class errstate(ContextDecorator):
         if self._before is not None:
             raise TypeError("Cannot enter `np.errstate` twice.")
         before = _setting.get()
-        _changed(before, *self._errors.values())  # which may raise
+        setting = _changed(before, *self._errors.values())
         self._before = before
-        self._numpy = np.errstate()  # NumPy's scalars, such as np.float64(1), follow the setting too
+        self._numpy = np.errstate(**self._errors)  # NumPy's scalars, such as np.float64(1), follow the setting too
         self._numpy.__enter__()
-        seterr(**self._errors)
+        _set(setting)
         if self._call is not _NoValue:
             seterrcall(self._call)
 
