@@ -56,6 +56,22 @@ _MANY_TRACES = 8  # a function that is traced this often gets a warning
 _OFTEN = 100  # calls with open sizes after which some sizes get code of their own
 
 
+class _Uncompiled(threading.local):
+    """The scope of a compiled function that has said why it runs in Python."""
+
+    depth = 0
+
+    def __enter__(self) -> None:
+        self.depth += 1
+
+    def __exit__(self, *error: object) -> None:
+        self.depth -= 1
+
+
+_uncompiled = _Uncompiled()
+_told_of_transform: set[Any] = set()  # code of functions that a transform ran in Python
+
+
 class _Counts(NamedTuple):
     traces: int
     hits: int
@@ -216,6 +232,7 @@ class _Signatures:
     def any_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result for any arguments; the next call with similar arguments takes a shortcut."""
         if compiling.is_inside():
+            self._tell_of_transform()
             return self.current(*args, **kwargs)
         if self.cutting is not None and not (self.entries and self._has(args, kwargs)):
             return self._in_parts(args, kwargs)
@@ -238,6 +255,19 @@ class _Signatures:
         self.cutting = cutting
         return self._in_parts(args, kwargs)
 
+    def _tell_of_transform(self) -> None:
+        """Warn once that a transform of a function that is not compiled runs this one in Python at each call."""
+        code = trace_state.programs_code(self.source) or type(self.source)
+        if trace_state.is_tracing() or _uncompiled.depth or code in _told_of_transform:
+            return
+        _told_of_transform.add(code)
+        differentiating, is_batching = trace_state.state.differentiating, trace_state.is_batching()
+        name = f"tnp.{differentiating[-1]}" if differentiating else "tnp.vmap" if is_batching else "torch.func"
+        trace_state.warn(
+            f"tnp.compile: {self.name} runs in Python here, at each call, because {name} has to see each operation of "
+            f"the function that it transforms: compile that function (tnp.compile), or the one that calls {name}"
+        )
+
     def _in_parts(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the function where its graph is cut."""
         function = self.arguments_opened(self.cutting.whole(self.source))  # type: ignore[union-attr]
@@ -248,7 +278,7 @@ class _Signatures:
         given = [*args, *kwargs.values()]
         taken = pieces.taken(given)
         is_part = self.fullgraph is None
-        with contextlib.nullcontext() if is_part else errstate.kept():
+        with contextlib.nullcontext() if is_part else errstate.kept(), _uncompiled:
             result = function(*taken[: len(args)], **dict(zip(kwargs, taken[len(args) :], strict=True)))
         pieces.check(given, taken)
         return result
@@ -1048,8 +1078,9 @@ def compile(
     new static entries of a dictionary are notes of the trace: later calls don't add them. The first such note of a
     container warns.
 
-    Inside another compiled function or a transform, the function runs as if it weren't compiled. Gradients flow
-    through.
+    Inside another compiled function the function runs as if it weren't compiled. Transforms of it are compiled, as are
+    transforms of these (``vmap(grad(compiled))``); one warning says where a transform of Python's own function runs
+    it in Python. Gradients flow through.
 
     See also ``torch.compile``, https://pytorch.org/docs/stable/generated/torch.compile.html
 

@@ -18,6 +18,7 @@ from tnp._core.convert import tensor_of
 from tnp._core.strided_views import UNDESCRIBED
 from tnp._transforms import pytree
 from tnp._transforms.gradients import as_array, tensor_in, vjp
+from tnp._transforms.of_compiled import alike, mark
 from tnp._transforms.reruns import Runs
 
 Tensor = Any
@@ -101,7 +102,10 @@ def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
         runs.end()
         return pytree.mapped(lambda array: like(array, next(remaining)), result)
 
-    return wrapped
+    if (by := alike(fn)) is None:
+        return wrapped
+    mark(wrapped, by.compiles, by.reads)  # itself it runs compiled code; its transforms are compiled as a whole
+    return by.kept(("checkpoint",), lambda: wrapped)
 
 
 def custom_gradient(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -229,7 +229,8 @@ def value_and_grad(
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         return _value_and_grad("value_and_grad", fn, args, kwargs, argnums, has_aux)
 
-    return compiled_too(fn, wrapped, lambda args: _with_arrays(args, argnums))
+    key = "value_and_grad", repr((argnums, has_aux))
+    return compiled_too(fn, key, wrapped, lambda args: _with_arrays(args, argnums))
 
 
 def _with_arrays(args: tuple[Any, ...], argnums: int | Sequence[int]) -> list[Any]:
@@ -291,7 +292,7 @@ def grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool
         value, found = _value_and_grad("grad", fn, args, kwargs, argnums, has_aux)
         return (found, value[1]) if has_aux else found
 
-    return compiled_too(fn, wrapped, lambda args: _with_arrays(args, argnums))
+    return compiled_too(fn, ("grad", repr((argnums, has_aux))), wrapped, lambda args: _with_arrays(args, argnums))
 
 
 def jacobian(
@@ -388,7 +389,8 @@ def jacobian(
         built = pytree.mapped(lambda _: call.built([wrap_array(part) for part in next(remaining)]), call.result)
         return (built, aux) if has_aux else built
 
-    return compiled_too(fn, wrapped, lambda args: _with_arrays(args, argnums))
+    key = "jacobian", repr((argnums, has_aux, mode, chunk_size, holomorphic))
+    return compiled_too(fn, key, wrapped, lambda args: _with_arrays(args, argnums))
 
 
 def _is_complex(array: Any) -> bool:
@@ -544,9 +546,12 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
     for name, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, (tuple, list)):
             raise TypeError(f"jvp: {name} is a {type(given).__name__}: it is a tuple with an entry for each argument")
-    by = alike(fn)
-    if by is not None and not is_inside():
-        compiled = by.kept(("jvp", has_aux), lambda primals, tangents: _jvp(fn, primals, tangents, has_aux))
+    if alike(fn) is not None and not is_inside():
+
+        def along(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+            return _jvp(fn, primals, tangents, has_aux)
+
+        compiled = compiled_too(fn, ("jvp", has_aux), along)
         return compiled(_arrays(tuple(primals)), _arrays(tuple(tangents)))
     return _jvp(fn, primals, tangents, has_aux)
 

@@ -28,10 +28,10 @@ class Alike:
         self.reads = reads
         self._kept: dict[Hashable, Function] = {}
 
-    def kept(self, key: Hashable, function: Function) -> Function:
-        """Return ``function`` compiled, or the function that was compiled under this key before."""
+    def kept(self, key: Hashable, made: Callable[[], Function]) -> Function:
+        """Return what ``made()`` returned for this key: a function that is compiled once, in spite of many requests."""
         if key not in self._kept:
-            self._kept[key] = self.compiles(function)
+            self._kept[key] = made()
         return self._kept[key]
 
 
@@ -48,16 +48,37 @@ def alike(fn: Any) -> Alike | None:
     return found if isinstance(found, Alike) and found.fn() is fn else None
 
 
-def compiled_too(fn: Function, transformed: Function, prepared: Callable[[tuple[Any, ...]], Any]) -> Function:
-    """Return ``transformed``, compiled if ``fn`` is; ``prepared`` converts its arguments."""
+def compiled_too(
+    fn: Function,
+    key: Hashable,
+    transformed: Function,
+    prepared: Callable[[tuple[Any, ...]], Any] = lambda args: args,
+    refused: type[Exception] | tuple[()] = (),
+    otherwise: Function | None = None,
+) -> Function:
+    """Return ``transformed``, compiled if ``fn`` is: one function for each ``key``, however often it is asked for.
+
+    ``prepared`` converts its arguments. Where the compiled function raises one of ``refused``, ``otherwise`` runs.
+    """
     by = alike(fn)
-    if by is None:
-        return transformed
+    return transformed if by is None else by.kept(key, lambda: _compiled(by, transformed, prepared, refused, otherwise))
+
+
+def _compiled(by: Alike, transformed: Function, prepared: Any, refused: Any, otherwise: Any) -> Function:
     run: Any = by.compiles(transformed)
 
     @functools.wraps(run)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        return run(*prepared(args), **kwargs)
+        try:
+            return run(*prepared(args), **kwargs)
+        except refused as refusal:
+            return otherwise(refusal, *args, **kwargs)
 
-    mark(wrapped, by.compiles)
+    def reads(*args: Any) -> list[Any] | None:
+        try:
+            return run.alike.reads(*prepared(args))
+        except refused:
+            return None
+
+    mark(wrapped, by.compiles, reads)
     return wrapped

@@ -9,7 +9,7 @@ import contextlib
 import functools
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from tnp._core.strided_views import UNDESCRIBED
 from tnp._manipulation.joining import stack
 from tnp._transforms import pytree
 from tnp._transforms.collectives import named_axis
-from tnp._transforms.of_compiled import alike
+from tnp._transforms.of_compiled import alike, compiled_too
 from tnp._transforms.reruns import Runs
 
 Tensor = Any
@@ -333,6 +333,12 @@ def vectorized_map(
            [0.4       , 0.6       ],
            [0.44444444, 0.55555556]])
     """
+    _check_options(chunk_size, randomness, axis_name)
+    return _mapped(fn, elems, _How(in_axes, out_axes, chunk_size, randomness, axis_name), fallback)
+
+
+def _check_options(chunk_size: int | None, randomness: str, axis_name: str | None) -> None:
+    """Raise ValueError for options that are unknown, or don't go together."""
     if randomness not in _RANDOMNESS:
         raise ValueError(f"randomness must be one of {', '.join(map(repr, _RANDOMNESS))}, not {randomness!r}")
     if chunk_size is not None and operator.index(chunk_size) < 1:
@@ -341,36 +347,55 @@ def vectorized_map(
         raise ValueError(
             "chunk_size computes some elements after others, but with axis_name all are known to each other"
         )
-    by = alike(fn)
-    if by is not None and not is_inside():
-        options = repr((in_axes, out_axes, chunk_size, randomness, axis_name))
+
+
+class _How(NamedTuple):
+    """The options of `vectorized_map` that decide on its result."""
+
+    in_axes: Any
+    out_axes: Any
+    chunk_size: int | None
+    randomness: str
+    axis_name: str | None
+
+    def at_once(self, runs: Runs, elements: _Elements) -> Any:
+        """Return the result for all elements, computed at once, with the axis of the elements in its place."""
+        result = _at_once(runs, elements, self.chunk_size, self.randomness, self.axis_name)
+        return _with_axes(result, self.out_axes)
+
+
+def _mapped(fn: Any, elems: Any, how: _How, fallback: bool, refusal: batching.Refusal | None = None) -> Any:
+    """Return the result of `vectorized_map`: by a loop if it is known that the elements can't be computed at once."""
+    if refusal is None and alike(fn) is not None and not is_inside():
 
         @functools.wraps(fn)  # whose signature says which arguments are static
         def all_at_once(elems: Any) -> Any:
-            elements = _Elements(elems, in_axes)
-            return _with_axes(_at_once(Runs(fn, (elems,)), elements, chunk_size, randomness, axis_name), out_axes)
+            return how.at_once(Runs(fn, (elems,)), _Elements(elems, how.in_axes))
 
-        at_once = by.kept(("vectorized_map", options), all_at_once)
-        with contextlib.suppress(batching.Refusal):  # a loop runs the compiled function
-            return at_once(elems)
-    elements = _Elements(elems, in_axes)
+        try:
+            return compiled_too(fn, ("vectorized_map", repr(how)), all_at_once)(elems)
+        except batching.Refusal as each:  # a loop runs the compiled function
+            refusal = each
+    elements = _Elements(elems, how.in_axes)
     _check_takes_one(fn, elems)
     runs = Runs(fn, (elems,))
-    try:
-        result = _at_once(runs, elements, chunk_size, randomness, axis_name)
-    except batching.Refusal as refusal:
-        error = refusal.error
-        asks = messages.says(error, messages.VALUE_OF_BATCH)
-        reason = trace_state.asked_by(error) if asks else str(error)
-        problem = f"{refusal.line}: {refusal.operation} can't be done for all elements at once ({reason})"
-        if not fallback or axis_name is not None:
-            raise RuntimeError(problem) from error
-    else:
-        runs.end()
-        return _with_axes(result, out_axes)
+    if refusal is None:
+        try:
+            result = how.at_once(runs, elements)
+        except batching.Refusal as each:
+            refusal = each
+        else:
+            runs.end()
+            return result
+    error = refusal.error
+    asks = messages.says(error, messages.VALUE_OF_BATCH)
+    reason = trace_state.asked_by(error) if asks else str(error)
+    problem = f"{refusal.line}: {refusal.operation} can't be done for all elements at once ({reason})"
+    if not fallback or how.axis_name is not None:
+        raise RuntimeError(problem) from error
     warn(f"vectorized_map calls the function once for each element. {problem}", RuntimeWarning)
     runs.begin()
-    return _with_axes(_one_by_one(fn, elements), out_axes)
+    return _with_axes(_one_by_one(fn, elements), how.out_axes)
 
 
 def vmap(
@@ -421,23 +446,32 @@ def vmap(
     array([3., 4.])
     """
 
-    @functools.wraps(fn)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
+    def how(args: tuple[Any, ...]) -> _How:
         axes = tuple(in_axes) if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
         if len(axes) != len(args):
             raise ValueError(f"vmap: in_axes {in_axes!r} is for {len(axes)} arguments, but there are {len(args)}")
-        return vectorized_map(
-            lambda element: fn(*element[0], **element[1]),
-            (args, kwargs),
-            in_axes=(axes, 0),
-            out_axes=out_axes,
-            chunk_size=chunk_size,
-            fallback=fallback,
-            randomness=randomness,
-            axis_name=axis_name,
-        )
+        return _How((axes, 0), out_axes, chunk_size, randomness, axis_name)
 
-    return mapped
+    def of_pair(element: Any) -> Any:
+        return fn(*element[0], **element[1])
+
+    @functools.wraps(fn)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        return _mapped(of_pair, (args, kwargs), how(args), fallback)
+
+    @functools.wraps(fn)
+    def at_once(*args: Any, **kwargs: Any) -> Any:
+        elems, chosen = (args, kwargs), how(args)
+        return chosen.at_once(Runs(of_pair, (elems,)), _Elements(elems, chosen.in_axes))
+
+    def one_by_one(refusal: batching.Refusal, *args: Any, **kwargs: Any) -> Any:
+        return _mapped(of_pair, (args, kwargs), how(args), fallback, refusal)
+
+    _check_options(chunk_size, randomness, axis_name)
+    if alike(fn) is None:
+        return mapped
+    key = "vmap", repr((in_axes, out_axes, chunk_size, fallback, randomness, axis_name))
+    return compiled_too(fn, key, at_once, refused=batching.Refusal, otherwise=one_by_one)
 
 
 def _check_takes_one(fn: Callable[..., Any], elems: Any) -> None:

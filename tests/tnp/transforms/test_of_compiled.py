@@ -63,6 +63,105 @@ def test_python_runs_once(name: str, capsys: pytest.CaptureFixture[str]) -> None
         numpy.testing.assert_allclose(np.asnumpy(one), np.asnumpy(other), rtol=1e-12)
 
 
+def checkpointed_on_a_tape(function: Any, x: Any) -> Any:
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = np.checkpoint(function)(x)
+    return tape.gradient(y, x)
+
+
+# Each call makes its transforms anew, as a program does that takes a step in a loop.
+COMPOSED: dict[str, Callable[[Any, Any], Any]] = {
+    "vmap": lambda f, x: np.vmap(f)(x),
+    "vmap_of_rows": lambda f, x: np.vmap(f, in_axes=1, out_axes=-1)(np.stack([x, x])),
+    "vmap_of_vmap": lambda f, x: np.vmap(np.vmap(f))(x[:, None]),
+    "vmap_of_grad": lambda f, x: np.vmap(np.grad(f))(x),
+    "vectorized_map_of_grad": lambda f, x: np.vectorized_map(np.grad(f), x[:, None]),
+    "jacobian_of_vmap": lambda f, x: np.jacobian(np.vmap(f))(x),
+    "vjp_of_vmap": lambda f, x: np.vjp(np.vmap(f), x)[1](x)[0],
+    "grad_of_grad": lambda f, x: np.grad(np.grad(f))(x[0]),
+    "third": lambda f, x: np.grad(np.grad(np.grad(f)))(x[0]),
+    "jvp_of_grad": lambda f, x: np.jvp(np.grad(f), (x,), (x,))[1],
+    "vjp_of_grad": lambda f, x: np.vjp(np.grad(f), x)[1](x)[0],
+    "vjp_of_checkpoint": lambda f, x: np.vjp(np.checkpoint(f), x)[1](np.ones(()))[0],
+    "linearize_of_checkpoint": lambda f, x: np.linearize(np.checkpoint(f), x)[1](x),
+    "grad_of_checkpoint": lambda f, x: np.grad(np.checkpoint(f))(x),
+    "hessian_of_checkpoint": lambda f, x: np.hessian(np.checkpoint(f))(x),
+    "map_of_checkpoint": lambda f, x: np.vectorized_map(np.checkpoint(f), x[:, None]),
+    "tape_of_checkpoint": checkpointed_on_a_tape,
+}
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_python_runs_once_in_compositions(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    x, composed = np.asarray([1.0, 2.0]), COMPOSED[name]
+    expected = composed(scalar, x)
+    function = np.compile(scalar, backend="eager")
+    composed(function, x)
+    capsys.readouterr()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = composed(function, x + 0)
+    assert not capsys.readouterr().out
+    numpy.testing.assert_allclose(np.asnumpy(found), np.asnumpy(expected), rtol=1e-12)
+
+
+def test_options_make_transforms_of_their_own() -> None:
+    function = np.compile(lambda x, y: (x * x * y).sum(), backend="eager")
+    x, y = np.asarray([1.0, 2.0]), np.asarray([3.0, 4.0])
+    assert np.grad(function)(x, y).tolist() == [6.0, 16.0] and np.grad(function, 1)(x, y).tolist() == [1.0, 4.0]
+    assert [each.tolist() for each in np.grad(function, (1, 0))(x, y)] == [[1.0, 4.0], [6.0, 16.0]]
+    assert np.vmap(function)(x, y).tolist() == [3.0, 16.0]
+    assert np.vmap(function, (0, None))(x, y).tolist() == [7.0, 28.0]
+    assert np.grad(function) is np.grad(function)
+
+
+def test_static_arguments_in_vmap() -> None:
+    function = np.compile(lambda x, n: x.sum() * n if n > 1 else x, static_argnums=1, backend="eager")
+    rows = np.asarray([[1.0, 2.0], [3.0, 4.0]])
+    for _ in range(2):
+        assert np.vmap(function, in_axes=(0, None))(rows, 2).tolist() == [6.0, 14.0]
+        assert np.vmap(function, in_axes=(0, None))(rows, 1).tolist() == rows.tolist()
+
+
+def test_what_vmap_can_not_batch() -> None:
+    total, rows = np.zeros(2), np.asarray([[1.0, 2.0], [3.0, 4.0]])
+
+    def adding(row: Any) -> Any:
+        total[...] += row
+        return row.sum()
+
+    function = np.compile(adding, backend="eager")
+    with pytest.raises(RuntimeError, match="at once"):
+        np.vmap(function, fallback=False)(rows)
+    with pytest.warns(RuntimeWarning) as told:
+        assert np.vmap(function)(rows).tolist() == [3.0, 7.0]
+    assert [each.filename for each in told] == [__file__] and "once for each element" in str(told[0].message)
+    assert total.tolist() == [4.0, 6.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "transformed"),
+    [
+        ("grad", lambda f: np.grad(lambda x: f(x).sum())),
+        ("vmap", lambda f: np.vmap(lambda x: f(x))),
+        ("jvp", lambda f: lambda x: np.jvp(lambda x: f(x), (x,), (x,))[1]),
+    ],
+)
+def test_a_transform_of_python_says_that_it_runs_compiled_functions_in_python(name: str, transformed: Any) -> None:
+    namespace: dict[str, Any] = {}
+    exec(f"def doubled_by_{name}(x): return x * 2", namespace)  # code that no other test has
+    function = np.compile(namespace[f"doubled_by_{name}"], backend="eager", autograph=False)
+    call, x = transformed(function), np.ones(2)
+    text = rf"doubled_by_{name} .*in Python here.* tnp\.{name} has to see.*compile that"
+    with pytest.warns(RuntimeWarning, match=text) as told:
+        assert call(x).tolist() == call(x).tolist() == [2.0, 2.0]
+    assert [each.filename for each in told] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.compile(call, backend="eager")(x).tolist() == [2.0, 2.0]
+
+
 @pytest.mark.parametrize("transform", [np.vjp, np.linearize])
 def test_a_derivative_keeps_what_the_function_read(transform: Any) -> None:
     of_numpy, own, x = numpy.asarray([1.0, 2.0]), np.asarray([3.0, 4.0]), np.asarray([0.5, 2.0])
