@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch.autograd.graph import GradientEdge
+from torch.utils.checkpoint import CheckpointError
 from torch.utils.checkpoint import checkpoint as _torch_checkpoint
 
 from backend_torch.autodiff import outside, transform_levels
 from backend_torch.autodiff.old_values import (
-    OverwrittenError,
+    ChangedError,
     hooks_known,
     old_values_kept,
     privately,
@@ -88,6 +89,7 @@ class _State(threading.local):
         self.tapes = 0
         self.begun = 0
         self.checkpoints = 0
+        self.again = ""  # the function of a checkpoint that was run again last
         self.boundaries: list[_Boundary] = []
 
 
@@ -272,6 +274,24 @@ def begin() -> Before:
 def is_second_of_compiled(error: RuntimeError) -> bool:
     """Whether an error is that of a second derivative of a compiled function."""
     return messages.says(error, messages.NO_SECOND_DERIVATIVE)
+
+
+def explained(error: RuntimeError) -> RuntimeError:
+    """Return the error of a gradient in place of torch's, which says how torch noticed; any other error as it is."""
+    if isinstance(error, CheckpointError):
+        return RuntimeError(
+            f"{_state.again}, which tnp.checkpoint runs again for the gradient, computes otherwise than before: "
+            "something that Python read there (a number, a list, an attribute) has changed since. Take the gradient "
+            "before, or pass it to the function"
+        )
+    if isinstance(error, ChangedError):
+        return RuntimeError(str(error))
+    if was_overwritten(error):
+        return RuntimeError(
+            f"{messages.overwritten(error)} was overwritten after it was used (as by e = np.exp(x); e /= 2): "
+            "write e = e / 2, or record with GradientTape(overwrites=True)"
+        )
+    return error
 
 
 def is_inner() -> bool:
@@ -623,6 +643,8 @@ def _pulled(
                     "the derivative of a compiled function is machine code, which has no derivative where it is "
                     "applied: take the second derivative of the function, as by tnp.grad of tnp.grad"
                 ) from error
+            if (found_out := explained(error)) is not error:
+                raise found_out from error
             raise
     return tuple([zeros(t) if gradient is None else gradient for t, gradient in zip(handles, found, strict=True)])
 
@@ -703,22 +725,24 @@ def linearize(
 # Functions with a derivative of their own
 
 
-def checkpoint(function: Callable[[], Any]) -> Any:
+def checkpoint(function: Callable[[], Any], name: str, captured: Mapping[str, Any]) -> Any:
     """Return ``function()``; its values are recomputed when gradients need them.
+
+    ``name`` says for errors which function it is; ``captured`` are tensors and NumPy's arrays that it has names for.
 
     The values are kept in a transform of torch.func and in a trace, which have no recomputation, and where the function
     writes to memory from outside, or to values that the gradient needs: the second run would find other ones.
 
     Raises
     ------
-    OverwrittenError
+    ChangedError
         When gradients need the values: what the function read from outside has been written to since.
     """
     if is_transforming() or trace_state.is_tracing() or not torch.is_grad_enabled():
         return function()
     _state.checkpoints += 1
     tapes = _state.tapes
-    drawn, first = Draws(), outside.FirstRun()
+    drawn, first = Draws(), outside.FirstRun(captured)
     is_first = True
 
     def drawing() -> Any:
@@ -730,9 +754,15 @@ def checkpoint(function: Callable[[], Any]) -> Any:
     def run() -> Any:
         if is_first:
             with hooks_known(), told_of(first.save), first:
-                return drawing()
-        if first.has_changed():
-            raise OverwrittenError("an array that a checkpoint needs was modified by an inplace operation")
+                result = drawing()
+            first.end()
+            return result
+        _state.again = name
+        if (changed := first.changed()) is not None:
+            raise ChangedError(
+                f"{changed} was overwritten after it was used by {name}, which tnp.checkpoint runs again for the "
+                "gradient: take the gradient before, or write to a copy"
+            )
         before, _state.tapes = _state.tapes, tapes  # gradients are recorded as they were
         try:
             with functorch.down_to(None), hooks_known():  # the run may be in a transform, or in a batch of them

@@ -29,6 +29,10 @@ class OverwrittenError(RuntimeError):
     """A value that a gradient needs was overwritten."""
 
 
+class ChangedError(OverwrittenError):
+    """An array that a function read, which is run again for a gradient, was overwritten; the text says which."""
+
+
 def was_overwritten(error: Exception) -> bool:
     """Whether an error says that a value of a gradient was overwritten: torch's own, or that of `old_values_kept`."""
     return isinstance(error, OverwrittenError) or messages.says(error, messages.OVERWRITTEN)

@@ -8,7 +8,7 @@ views of the copy are read and written instead, and the writes go back when the 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -281,11 +281,14 @@ class RunOnceError(BaseException):
 class FirstRun(TorchFunctionMode):
     """The first run of a function: what it reads from outside must not change before the second, for a gradient.
 
-    It raises `RunOnceError` before a write to memory from outside, or to a value that autograd keeps.
+    It raises `RunOnceError` before a write to memory from outside, or to a value that autograd keeps. ``captured`` are
+    arrays that the function has names for; NumPy's own functions, which torch does not see, may read its arrays there.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, captured: Mapping[str, Any]) -> None:
         super().__init__()
+        self._captured = captured
+        self._numpys = {name: _digest(array) for name, array in captured.items() if isinstance(array, np.ndarray)}
         self._own: dict[int, StorageWeakRef] = {}
         self._saved: dict[int, StorageWeakRef] = {}
         self._read: dict[int, tuple[Tensor, int, tuple[int, int] | None]] = {}
@@ -321,19 +324,30 @@ class FirstRun(TorchFunctionMode):
         given = {memory_of(tensor): tensor for tensor in _tensors(values)}
         for memory in given.keys() - self._own.keys() - self._read.keys():
             tensor = given[memory]
-            self._read[memory] = tensor, _writes_to(tensor), _digest(tensor) if _is_of_numpy(tensor) else None
+            self._read[memory] = tensor, _writes_to(tensor), _digest_of(tensor) if _is_of_numpy(tensor) else None
         return given
 
     def save(self, tensor: Tensor) -> None:
         """Note a tensor that autograd keeps."""
         self._saved[memory_of(tensor)] = StorageWeakRef(_below(tensor).untyped_storage())
 
-    def has_changed(self) -> bool:
-        """Whether memory from outside that was read has been written to since."""
-        return any(
-            _writes_to(tensor) != version or (digest is not None and _digest(tensor) != digest)
-            for tensor, version, digest in self._read.values()
-        )
+    def end(self) -> None:
+        """Note that the first run is over: what it wrote itself to NumPy's arrays is no change."""
+        same = [name for name, digest in self._numpys.items() if _digest(self._captured[name]) == digest]
+        self._numpys = {name: self._numpys[name] for name in same}
+
+    def changed(self) -> str | None:
+        """Return what array from outside that was read has been written to since; None if there is none."""
+        for name, digest in self._numpys.items():
+            if _digest(self._captured[name]) != digest:
+                return f"the array {name}"
+        for memory, (tensor, version, values) in self._read.items():
+            if _writes_to(tensor) != version or (values is not None and _digest_of(tensor) != values):
+                given = [(name, each) for name, each in self._captured.items() if isinstance(each, Tensor)]
+                dtype = str(tensor.dtype).removeprefix("torch.")
+                names = [f"the array {name}" for name, each in given if memory_of(each) == memory]
+                return (names or [f"an array of shape {tuple(tensor.shape)} and dtype {dtype}"])[0]
+        return None
 
 
 def _writes_to(tensor: Tensor) -> int:
@@ -347,9 +361,13 @@ def _is_of_numpy(tensor: Tensor) -> bool:
     return below.is_cpu and not is_zeros_without_memory(below) and not below.untyped_storage().resizable()
 
 
-def _digest(tensor: Tensor) -> tuple[int, int]:
-    """Return checksums of a tensor's values, which are smaller than a copy."""
-    values = np.ascontiguousarray(addresses(unwrapped(tensor))).data
+def _digest_of(tensor: Tensor) -> tuple[int, int]:
+    return _digest(addresses(unwrapped(tensor)))
+
+
+def _digest(array: np.ndarray) -> tuple[int, int]:
+    """Return checksums of an array's values, which are smaller than a copy."""
+    values = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
     return zlib.crc32(values), zlib.adler32(values)
 
 

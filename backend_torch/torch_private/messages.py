@@ -61,6 +61,9 @@ NOT_BROADCAST = ("too large",)
 NO_ARRAY_RETURNED = ("not producing an array",)
 """NumPy's texts, where its exception classes do not say enough either."""
 
+_OVERWRITTEN = re.compile(r"\[torch\.(?:\w+\.)?(?P<kind>[A-Za-z0-9]+)Tensor \[(?P<sizes>[\d, ]*)\]\]")
+_DTYPES = {"Double": "float64", "Float": "float32", "Half": "float16", "BFloat16": "bfloat16"}
+_DTYPES |= {"ComplexDouble": "complex128", "ComplexFloat": "complex64", "Long": "int64", "Int": "int32", "Bool": "bool"}
 _OF_LOOPS = {f"tnp.{kind.__name__}: ": kind for kind in (RuntimeError, IndexError, KeyboardInterrupt, MemoryError)}
 """How the text of an error begins that a loop in machine code met -> the error's class."""
 _KEPT = re.compile("raise ([A-Z][A-Za-z]+) ([0-9a-f]*) of the program")
@@ -85,6 +88,16 @@ def says(error: BaseException, texts: tuple[str, ...]) -> bool:
     """Whether an error, not the program's own, contains one of these texts."""
     text = str(error)
     return any(each in text for each in texts) and not is_of_program(error)
+
+
+def overwritten(error: BaseException) -> str:
+    """Return the words for the array that torch's error says was overwritten."""
+    found = _OVERWRITTEN.search(str(error))
+    if found is None:
+        return "an array that the gradient needs"
+    shape = tuple(map(int, found["sizes"].split(", "))) if found["sizes"] else ()
+    kind = _DTYPES.get(found["kind"], found["kind"].lower())
+    return f"an array of shape {shape} and dtype {kind}, which the gradient needs,"
 
 
 def of_loop(error: RuntimeError) -> BaseException:

@@ -5,15 +5,18 @@ Layer: owns the arguments and results of such functions. The backend registers t
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+
 from backend_torch.autodiff import autodiff
 from backend_torch.autodiff.replayed_draws import Draws
-from backend_torch.tensors import memory
-from tnp._core.base import like, wrap, wrap_array
+from backend_torch.tensors import memory, trace_state
+from tnp._core.base import like, ndarray, wrap, wrap_array
 from tnp._core.convert import tensor_of
 from tnp._core.strided_views import UNDESCRIBED
 from tnp._transforms import pytree
@@ -67,7 +70,8 @@ def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
     other transforms keep the values; ``tnp.compile`` decides itself what to recompute. A function that writes to an
     array from outside, to its arguments, or to what the gradient needs, is not run again: its values are kept, with a
     warning. What it reads from outside must not be written to before the gradient is taken: of tnp's and NumPy's arrays
-    a RuntimeError tells; what Python or NumPy itself reads (``float(c[1])``, an attribute) nobody watches.
+    a RuntimeError tells, if it reads them by tnp's functions or has a name for them (``c``, not ``self.c``); what else
+    Python or NumPy itself reads (an attribute, an item of a list) nobody watches.
 
     The recomputation draws the same random numbers from ``tnp.random`` and from torch's default generators, but not
     from other libraries' generators, such as NumPy's own.
@@ -98,7 +102,7 @@ def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
             pytree.flatten(result, tensors)
             return tuple([tensor_of(array) for array in tensors])
 
-        remaining = iter(autodiff.checkpoint(run))
+        remaining = iter(autodiff.checkpoint(run, trace_state.named(fn), _captured(fn)))
         runs.end()
         return pytree.mapped(lambda array: like(array, next(remaining)), result)
 
@@ -106,6 +110,24 @@ def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
         return wrapped
     mark(wrapped, by.compiles, by.reads)  # itself it runs compiled code; its transforms are compiled as a whole
     return by.kept(("checkpoint",), lambda: wrapped)
+
+
+def _captured(fn: Any) -> dict[str, Any]:
+    """Return the arrays from outside that a function has names for: NumPy's, and the tensors of tnp's."""
+    function = inspect.unwrap(getattr(fn, "__func__", fn))
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return {}
+    named = {name: function.__globals__[name] for name in code.co_names if name in function.__globals__}
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # a variable that is not assigned yet
+            named[name] = cell.cell_contents
+    found = {name: value.tensor if isinstance(value, ndarray) else value for name, value in named.items()}
+    return {
+        name: value
+        for name, value in found.items()
+        if memory.is_tensor(value) or (type(value) is np.ndarray and value.dtype.kind in "biufc")
+    }
 
 
 def custom_gradient(fn: Callable[..., Any]) -> Callable[..., Any]:

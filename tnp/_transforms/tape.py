@@ -364,12 +364,10 @@ class GradientTape:
                     "a compiled function that one tape recorded has first derivatives only: nest two tapes around its "
                     "call, or use tnp.grad of tnp.grad"
                 ) from error
-            if not old_values.was_overwritten(error):
+            explained = autodiff.explained(error)
+            if explained is error:
                 raise
-            raise RuntimeError(
-                "an array that the gradient needs was overwritten after it was used (as by e = np.exp(x); e /= 2): "
-                "write e = e / 2, or record with GradientTape(overwrites=True)"
-            ) from error
+            raise explained from error
         finally:
             for array, tensor, _, _, _ in swapped:
                 array.tensor = tensor

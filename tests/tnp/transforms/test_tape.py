@@ -863,3 +863,63 @@ def test_writes_to_watched_views_with_negative_steps() -> None:
     unaligned = np.asarray(numpy.zeros(17, "u1")[1:].view("f8"))
     with pytest.raises(TypeError, match="not aligned: watch a copy"), np.GradientTape() as tape:
         tape.watch(unaligned)
+
+
+@pytest.mark.parametrize("overwrites", [False, True])
+def test_what_a_checkpoint_read_and_has_changed_is_named(overwrites: bool) -> None:
+    of_numpy, own, x = numpy.asarray([1.0, 2.0]), np.asarray([1.0, 2.0]), np.asarray([1.0, 3.0])
+    settings = {"scale": 1.0}
+
+    def by_branch(x: Any) -> Any:  # in which NumPy reads
+        return x.sum() if of_numpy.max() > 5 else (x * x).sum()
+
+    def by_number(x: Any) -> Any:
+        return (x * x * float(of_numpy[1])).sum()
+
+    def by_array(x: Any) -> Any:
+        return (x * x * own).sum()
+
+    def by_item(x: Any) -> Any:
+        return x.sum() if settings["scale"] > 5 else (x * x).sum()
+
+    def recorded(function: Any) -> Any:
+        with np.GradientTape(overwrites=overwrites) as tape:
+            tape.watch(x)
+            y = np.checkpoint(function)(x)
+        return lambda: tape.gradient(y, x)
+
+    functions = [by_branch, by_number, by_array, by_item]
+    assert [recorded(each)().tolist() for each in functions] == [[2.0, 6.0], [4.0, 12.0], [2.0, 12.0], [2.0, 6.0]]
+    gradients = [recorded(each) for each in functions]
+    of_numpy[:], own[:], settings["scale"] = 10, 10, 10.0
+    for gradient, function, name in zip(gradients, functions, ["of_numpy", "of_numpy", "own", ""], strict=True):
+        words = f"the array {name} was overwritten after it was used by .*" if name else ""
+        with pytest.raises(RuntimeError, match=rf"{words}{function.__name__} \(test_tape\.py:\d+\)") as raised:
+            gradient()
+        assert "overwrites=True" not in str(raised.value) and "torch" not in str(raised.value)
+
+
+def test_a_checkpoint_that_writes_to_an_array_of_numpys_itself() -> None:
+    """Its own writes, which it does again, are no change."""
+    calls, x = numpy.zeros(1), np.asarray([1.0, 3.0])
+
+    def counting(x: Any) -> Any:
+        calls[0] += 1
+        return (x * x).sum()
+
+    function = np.checkpoint(counting)
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = function(x) + function(x)
+    assert tape.gradient(y, x).tolist() == [4.0, 12.0]
+
+
+def test_what_was_overwritten_is_described() -> None:
+    x = np.asarray([1.0, 3.0])
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = np.exp(x)
+        total = y.sum()
+    y /= 2
+    with pytest.raises(RuntimeError, match=r"an array of shape \(2,\) and dtype float64, .* was overwritten after"):
+        tape.gradient(total, x)
