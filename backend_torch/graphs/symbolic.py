@@ -45,7 +45,8 @@ def decided(value: Any) -> Any:
 
 def tensor(value: Any) -> Tensor:
     """Return a symbolic size, or what is computed from one, as a 0-d tensor of the trace."""
-    return torch.full((), value, dtype=torch.float64 if isinstance(value, torch.SymFloat) else torch.int64)
+    dtype = torch.float64 if isinstance(value, torch.SymFloat) else torch.int64
+    return torch.ops.aten.full.default([], value, dtype=dtype)  # torch.full of a batch has an element for each
 
 
 def pattern(tensors: Sequence[Tensor]) -> tuple[Any, ...]:

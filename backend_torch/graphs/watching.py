@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import cmath
 import contextlib
+import functools
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -30,6 +31,7 @@ Tensor = torch.Tensor
 aten = torch.ops.aten
 _CPU = torch.device("cpu")
 _LARGEST = 1 << 16  # the values of an array with more elements are not kept
+_DEEPEST = 100  # operations on sizes before one that decides them: each waits in a frame for the one before
 _START = 1 << 20  # a made-up address for the memory of fake tensors
 _UNDEFINED = {
     aten.empty.memory_format,
@@ -62,6 +64,56 @@ def _is_index_known(func: OpOverload, args: tuple[Any, ...]) -> bool:
     """Whether an operation reads or writes elements at an index that is the same whenever the graph runs."""
     indexes = func is aten.index.Tensor or func is aten.index_put_.default
     return indexes and all(each is None or memory.known(each) is not None for each in args[1])
+
+
+class _OnKnown:
+    """An operation on known values and on symbolic sizes, which it decides when it is computed.
+
+    Attributes
+    ----------
+    depth : int
+        0 if no operand depends on sizes, else the number of operations from the sizes on.
+    """
+
+    def __init__(self, func: Any, leaves: list[Any], spec: Any) -> None:
+        self._func, self._leaves, self._form = func, leaves, spec
+        before = [leaf.operation.depth for leaf in leaves if isinstance(leaf, _Result)]
+        self.depth: int = max(before, default=0)
+        if before or any(map(symbolic.is_symbol, leaves)):
+            self.depth += 1
+        if self.depth > _DEEPEST:
+            self._leaves, self.depth = list(map(_decided, leaves)), 0
+
+    @functools.cached_property
+    def value(self) -> Any:
+        """Return what the operation returns, None if it raises."""
+        args, kwargs = trees.unflatten(list(map(_decided, self._leaves)), self._form)
+        with contextlib.suppress(Exception), no_dispatch():
+            return self._func(*args, **kwargs)
+        return None
+
+    def results(self) -> Sequence[Tensor] | None:
+        """Return the results as a sequence, None if there are none."""
+        value = self.value
+        return [value] if isinstance(value, Tensor) else value
+
+
+class _Result:
+    """One of the results of an operation; a call returns its values, None if there are none."""
+
+    def __init__(self, operation: _OnKnown, place: int) -> None:
+        self.operation, self.place = operation, place
+
+    def __call__(self) -> Tensor | None:
+        values = self.operation.results()
+        return None if values is None else values[self.place]
+
+
+def _decided(leaf: Any) -> Any:
+    """Return an operand's value; the trace is then valid for the current sizes only, if the value depends on sizes."""
+    if isinstance(leaf, _Result):
+        return leaf()
+    return symbolic.decided(leaf) if symbolic.is_symbol(leaf) else leaf
 
 
 class Watch(TorchDispatchMode):
@@ -102,7 +154,7 @@ class Watch(TorchDispatchMode):
         if func is aten._local_scalar_dense.default:
             if is_constant(args[0]):
                 return traces.without_modes(Tensor.item, args[0])
-            known = memory.known(args[0])
+            known = memory.asked(args[0])
             if known is None:
                 raise trace_state.value_error()
             return known.item()
@@ -171,7 +223,7 @@ class Watch(TorchDispatchMode):
         waiting: tuple[Any, ...] = trees.unflatten(leaves, spec)
         return waiting
 
-    def _note(self, made: Tensor, values: Tensor) -> None:
+    def _note(self, made: Tensor, values: Tensor | Callable[[], Tensor | None]) -> None:
         """Keep the values of a tensor of the trace until its memory is written to."""
         memory.note_known(made, values)
         self.known.setdefault(storage_of(made), []).append(weakref.ref(made))
@@ -190,13 +242,23 @@ class Watch(TorchDispatchMode):
         made = [result] if isinstance(result, Tensor) else result
         if not isinstance(made, (list, tuple)) or not all(map(_may_be_known, made)):
             return
-        values = self._computed(func, args, kwargs)
-        if values is not None:
-            for one, value in zip(made, [values] if isinstance(values, Tensor) else values, strict=True):
+        operation = self._on_known(func, args, kwargs)
+        if operation is None:
+            return
+        if operation.depth:
+            for index, one in enumerate(made):
+                self._note(one, _Result(operation, index))
+        elif (values := operation.results()) is not None:
+            for one, value in zip(made, values, strict=True):
                 self._note(one, value)
 
     def _computed(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return an operation's results, computed on the CPU, if all its operands have known values; otherwise None."""
+        operation = self._on_known(func, args, kwargs)
+        return None if operation is None else operation.value
+
+    def _on_known(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _OnKnown | None:
+        """Return an operation, to compute on the CPU, all of whose operands have known values; otherwise None."""
         if not isinstance(func, OpOverload) or func.namespace != "aten" or schema_of(func).is_mutable:
             return None
         if func in _UNDEFINED or torch.Tag.nondeterministic_seeded in func.tags:
@@ -209,20 +271,17 @@ class Watch(TorchDispatchMode):
                     return None
             elif isinstance(leaf, torch.device):
                 leaves[index] = _CPU  # a trace may name a device that this machine lacks
-            elif symbolic.is_symbol(leaf) or isinstance(leaf, torch.Generator):
+            elif isinstance(leaf, torch.Generator):
                 return None
-        args, kwargs = trees.unflatten(leaves, spec)
-        with contextlib.suppress(Exception), no_dispatch():
-            return func(*args, **kwargs)
-        return None
+        return _OnKnown(func, leaves, spec)
 
-    def _value(self, tensor: Tensor) -> Tensor | None:
+    def _value(self, tensor: Tensor) -> Any:
+        """Return a tensor's known values, or what returns them (`memory.note_known`); None if they are unknown."""
         if is_zeros_without_memory(tensor):
             return None  # torch's operations crash on them below the dispatcher
         if is_constant(tensor):
             return tensor
-        known = _may_be_known(tensor) and memory.is_known(tensor)
-        return tensor.known[1] if known else None  # type: ignore[attr-defined]
+        return memory.noted(tensor) if _may_be_known(tensor) else None
 
     def _made(self, values: Tensor, device: torch.device = _CPU) -> Tensor:
         """Return new memory with known values."""

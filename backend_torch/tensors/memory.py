@@ -139,28 +139,49 @@ def _part_of_whole(array: np.ndarray) -> Tensor:
         return tensor.set_(whole.untyped_storage(), start, tensor.shape, tensor.stride())
 
 
-def note_known(tensor: Tensor, values: Tensor | None) -> None:
-    """Note that a tensor of a trace was made of Python's data, which never changes; None withdraws the note."""
+def note_known(tensor: Tensor, values: Tensor | Callable[[], Tensor | None] | None) -> None:
+    """Note that a tensor of a trace was made of Python's data, which never changes; None withdraws the note.
+
+    A function that returns the values says that they depend on symbolic sizes alone: to call it decides the sizes.
+    """
     tensor.known = version_of(tensor), values  # type: ignore[attr-defined]
 
 
-def is_known(tensor: Tensor) -> bool:
-    """Whether `note_known` noted the tensor's values, and nothing was written to it since."""
+def noted(tensor: Tensor) -> Any:
+    """Return what `note_known` noted; None for other tensors, and after a write to the tensor."""
     version, values = getattr(tensor, "known", (None, None))
-    return values is not None and version_of(tensor) == version
+    return None if values is None or version_of(tensor) != version else values
+
+
+def is_known(tensor: Tensor) -> bool:
+    """Whether the tensor's values are the same at each run of the graph."""
+    return isinstance(noted(tensor), Tensor)
+
+
+def is_of_sizes(tensor: Tensor) -> bool:
+    """Whether the tensor's values depend on symbolic sizes alone."""
+    return not isinstance(noted(tensor), Tensor | None)
 
 
 def may_be_asked(tensor: Tensor) -> bool:
     """Whether Python may read the tensor's values now: they exist, or a trace knows them."""
-    return is_readable(tensor) or is_known(tensor)
+    return is_readable(tensor) or noted(tensor) is not None
 
 
 def known(tensor: Tensor) -> np.ndarray | None:
-    """Return the values that `note_known` noted; None for other tensors, and after a write to the tensor."""
-    if not is_known(tensor):
+    """Return the values that are the same at each run of the graph; None for other tensors."""
+    return asked(tensor) if is_known(tensor) else None
+
+
+def asked(tensor: Tensor) -> np.ndarray | None:
+    """Return the values that a trace knows, for Python to read: sizes that they depend on are decided by it."""
+    values = noted(tensor)
+    if not isinstance(values, Tensor | None):
+        values = values()
+    if values is None:
         return None
     with no_dispatch():
-        array = _shared(tensor.known[1]).copy()  # type: ignore[attr-defined]
+        array = _shared(values).copy()
     array.flags.writeable = False
     return array
 
@@ -168,7 +189,7 @@ def known(tensor: Tensor) -> np.ndarray | None:
 def to_numpy(tensor: Tensor) -> np.ndarray:
     """Return a NumPy array over a CPU tensor's memory, without its gradient."""
     if trace_state.is_tracing():
-        array = known(tensor)
+        array = asked(tensor)
         if array is None:
             raise trace_state.value_error()
         return array

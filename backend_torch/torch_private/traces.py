@@ -84,7 +84,7 @@ class Module(_LazyGraphModule):
 def _put(patches: Patches) -> list[Undo]:
     """Let graphs wait with their code, and keep torch from logging errors that tnp raises in NumPy's words.
 
-    NumPy's own functions take a symbolic size for an object without a dtype: they get the number.
+    NumPy's own functions take a symbolic size for an object without a dtype: they get the number, its ufuncs ours.
 
     Before torch 2.13, also let graphs hold generators, and keep the checks of torch.linalg: they have no result, so
     torch would remove them as dead code.
@@ -93,7 +93,7 @@ def _put(patches: Patches) -> list[Undo]:
     log.addFilter(silence)
     theirs = _lazy_graph_module._make_graph_module
     made = patches.either(functools.partial(theirs, graph_module_cls=Module), theirs)
-    beside = patches.either(_decided_beside_numbers, _objects_beside_numbers)
+    beside = patches.either(_of_ours, _objects_beside_numbers)
     alone = patches.either(_number_of, _object_of)
     put = [
         lambda: log.removeFilter(silence),
@@ -114,10 +114,17 @@ _NUMBERS: dict[type, type] = {torch.SymInt: int, torch.SymFloat: float}
 """Symbols of sizes, and of what is computed of them, and their types in Python."""
 
 
-def _decided_beside_numbers(symbol: Any, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
-    """Compute with the symbols' current numbers; the trace is then valid for these only."""
-    known = [_NUMBERS[type(each)](each) if type(each) in _NUMBERS else each for each in operands]
-    return getattr(ufunc, method)(*known, **options)
+_ufuncs: list[Callable[..., Any]] = []
+
+
+def use_ufuncs(call: Callable[..., Any]) -> None:
+    """Let ``call(ufunc, method, operands, options)`` compute NumPy's ufuncs of symbols, in traces."""
+    _ufuncs[:] = [call]
+
+
+def _of_ours(symbol: Any, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
+    """Compute in the trace."""
+    return _ufuncs[0](ufunc, method, operands, options)
 
 
 def _objects_beside_numbers(symbol: Any, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:

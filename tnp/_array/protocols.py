@@ -11,10 +11,11 @@ import numpy as np
 
 from backend_torch.tensors import memory
 from backend_torch.tensors.dtypes import to_torch
+from backend_torch.torch_private import traces
 from tnp._array import array_function
 from tnp._core import host_fallback, public
 from tnp._core.base import ndarray, wrap
-from tnp._core.convert import asarray, asnumpy, tensor_of
+from tnp._core.convert import asarray, asnumpy, tensor_of, with_sizes
 from tnp._core.dtypes import DtypeError
 from tnp._core.errors import call
 from tnp._core.interop import API_VERSIONS, WRITERS, is_foreign, overrides
@@ -53,6 +54,17 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     for out, written in zip(outs, targets, strict=True):
         _write_back(out, written)
     return _results(result, outs)
+
+
+def _ufunc_of_sizes(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """NumPy's ufuncs of symbolic sizes beside NumPy's scalars: ours, where tensors have the scalars' dtypes."""
+    operands = with_sizes(inputs)
+    if not any(isinstance(each, ndarray) for each in operands):
+        return getattr(ufunc, method)(*operands, **kwargs)
+    return numpy_ufunc(ufunc, method, operands, kwargs)
+
+
+traces.use_ufuncs(_ufunc_of_sizes)
 
 
 def _over(array: Any) -> Any:

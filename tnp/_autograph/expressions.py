@@ -15,11 +15,13 @@ import numpy as np
 
 from backend_torch.graphs import control_flow as backend
 from backend_torch.graphs import symbolic
-from backend_torch.tensors import trace_state
+from backend_torch.tensors import memory, trace_state
+from backend_torch.tensors.dtypes import to_numpy
 from tnp._array.numbers import number_of
 from tnp._autograph import effects, statements
 from tnp._autograph.values import Part, as_forms, common, predicate, traced
 from tnp._core.base import ndarray
+from tnp._core.convert import asarray
 from tnp._ufunc import table
 
 Thunk = Callable[[], Any]
@@ -204,6 +206,22 @@ def _of_math(function: Any, ufunc: Any) -> Any:
     return computed
 
 
+def _is_of_sizes(value: Any) -> bool:
+    return isinstance(value, ndarray) and value.ndim == 0 and memory.is_of_sizes(value.tensor)
+
+
+def _scalar(kind: type[np.generic]) -> Any:
+    """Return what calls one of NumPy's types of scalars, of sizes and traced numbers too."""
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        value = args[0] if len(args) == 1 and not kwargs else None
+        if symbolic.is_symbol(value) or _is_of_sizes(value) or predicate_like(value):
+            return asarray(value, kind)[()]
+        return kind(*args, **kwargs)
+
+    return made
+
+
 def _rounded(function: Any, ufunc: Any) -> Any:
     return lambda value: _as(np.int64, ufunc(value)) if predicate_like(value) else function(value)
 
@@ -221,6 +239,7 @@ BUILTINS: dict[Any, Any] = {
     float: float_,
     bool: bool_,
     len: len_,
+    **{dtype.type: _scalar(dtype.type) for dtype in to_numpy.values()},
     **{function: _of_text(function) for function in (str, repr, ascii, format)},
     max: _extreme(max),
     min: _extreme(min),

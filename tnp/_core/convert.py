@@ -97,21 +97,23 @@ def tensors_of(*values: Any, check: Callable[[tuple[int, ...]], object] | None =
 
 
 def _dtype_of(array: Any) -> Any:
-    return array.dtype if memory.is_tensor(array) else to_torch[array.dtype.newbyteorder("=")]
+    """Return an array's torch dtype; None if no tensor has it."""
+    return array.dtype if memory.is_tensor(array) else to_torch.get(array.dtype.newbyteorder("="))
 
 
 def with_sizes(operands: Sequence[Any]) -> tuple[Any, ...]:
     """Return operands with symbolic sizes as Python's numbers of the trace.
 
-    Beside numbers alone they are decided, and where they are too large for an array beside them: NumPy refuses those,
-    or has rules for them. The trace is valid for sizes that the dtype holds.
+    Where they are too large for an array beside them they are decided: NumPy refuses those, or has rules for them. The
+    trace is valid for sizes that the dtype holds.
     """
-    dtypes = [_dtype_of(x) for x in operands if isinstance(x, (ndarray, np.ndarray)) or memory.is_tensor(x)]
+    beside = [x for x in operands if isinstance(x, (ndarray, np.ndarray, np.generic)) or memory.is_tensor(x)]
     found = []
     for operand in operands:
         made = operand
         if symbolic.is_symbol(operand):
-            if dtypes and all(constants.holds(dtype, operand) for dtype in dtypes):
+            dtypes = [_dtype_of(x) for x in beside]
+            if None not in dtypes and all(constants.holds(dtype, operand) for dtype in dtypes):
                 made = _new(number)
                 made.tensor = symbolic.tensor(operand)
             else:
@@ -230,7 +232,7 @@ def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[n
     if isinstance(value, np.ndarray):
         return _of_numpy(value, dtype, copy, False)
     if symbolic.is_symbol(value):
-        value = symbolic.decided(value)
+        return _of_symbol(value, dtype, device), False
     if dtype is not None:
         tensor_dtype(dtype)  # raises before NumPy reads the data if no tensor can carry it
     if getattr(getattr(type(value), "__array__", None), "gives_ours", False):
@@ -299,11 +301,26 @@ def _is_elsewhere(value: Any) -> bool:
     return not hasattr(value, "__array__") or value.__dlpack_device__()[0] != host
 
 
+def _of_symbol(value: Any, dtype: Any, device: Any) -> ndarray:
+    """Return an array of a symbolic size, or of what is computed from one, of the dtype that NumPy gives the number."""
+    wanted = None if dtype is None else tensor_dtype(dtype)
+    if wanted is not None and not constants.holds(wanted, value):
+        return asarray(symbolic.decided(value), dtype, device=device)  # NumPy refuses it, or has rules for it
+    made = symbolic.tensor(value)
+    home = devices.state.default if device is None else device
+    made = made if home is None else interop.moved(made, home)
+    return wrap_array(made if wanted is None else cast(made, wanted))
+
+
+_IN_TRACES = (ndarray, np.ndarray, *symbolic.Symbol)
+"""What a list in a trace may hold that the graph reads or computes."""
+
+
 def _array_in(sequence: Any) -> Any:
-    """Return the first tnp array or tensor in a nested list, or None; in a trace NumPy's arrays count, too."""
+    """Return the first tnp array or tensor in a nested list, or None; in a trace one of `_IN_TRACES`, too."""
     types = set(map(type, sequence)) - _PLAIN
-    kinds = (ndarray, np.ndarray) if trace_state.is_tracing() else ndarray  # a graph reads what NumPy's have then
-    if not any(issubclass(t, (ndarray, np.ndarray, list, tuple)) or memory.is_tensor_type(t) for t in types):
+    kinds = _IN_TRACES if trace_state.is_tracing() else (ndarray,)
+    if not any(issubclass(t, (*kinds, list, tuple)) or memory.is_tensor_type(t) for t in types):
         return None
     for item in sequence:
         if isinstance(item, kinds) or memory.is_tensor(item):

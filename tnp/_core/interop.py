@@ -100,7 +100,7 @@ def host_values(x: ndarray) -> np.ndarray:
 
 def values_of(x: ndarray) -> np.ndarray:
     """Return an array's values for a look at them now: in a trace, values that the trace knows will do."""
-    known = memory.known(x.tensor) if trace_state.is_tracing() else None
+    known = memory.asked(x.tensor) if trace_state.is_tracing() else None
     return host_values(x) if known is None else known
 
 

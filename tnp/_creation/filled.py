@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch.graphs import symbolic
 from backend_torch.kernels.indexing import without_leading_ones
 from backend_torch.native import heads
 from backend_torch.tensors import creation as kernels
@@ -288,7 +289,7 @@ def full(
 
 def _fill(value: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:
     """Return a fill value as a Python number of the dtype or as a tensor, and the dtype, by default the value's own."""
-    if isinstance(value, (ndarray, np.ndarray, list, tuple)) or memory.is_tensor(value):
+    if isinstance(value, (ndarray, np.ndarray, list, tuple, *symbolic.Symbol)) or memory.is_tensor(value):
         tensor = tensor_of(value)
         return without_leading_ones(tensor, 0), to_numpy[tensor.dtype] if dtype is None else dtype
     try:

@@ -211,7 +211,7 @@ class Ufunc:
             raise TypeError(f"{self.__name__}() takes from 2 to {self.nargs} positional arguments but 1 was given")
         order = checked_order(order)
         outs = outputs(self.nout, out)
-        if any(map(symbolic.is_symbol, operands)):  # beside numbers alone: ``int(np.sqrt(n))`` is a length
+        if any(map(symbolic.is_symbol, operands)):
             operands = with_sizes(operands)
         inputs, targets, home = self._operands(operands, outs, casting, dtype, signature, sig)
         mask = None if where is True else _mask(where, home)

@@ -233,10 +233,10 @@ SIZES_BESIDE_NUMBERS: list[Callable[[int], Any]] = [
 def test_a_size_beside_numbers_of_numpy_is_a_number(of: Callable[[int], Any]) -> None:
     def function(x: Any) -> Any:
         of_size = of(len(x))
-        kinds.append(type(of_size))
+        kinds.append(isinstance(of_size, numpy.generic))
         return of_size, np.ones((3, 1), dtype="float32") * of_size
 
-    kinds: list[type] = []
+    kinds: list[bool] = []
     compiled = np.compile(function, dynamic=True, backend="eager")
     for n in (3, 5, 100):
         (size, result), (known, theirs) = compiled(np.ones(n)), function(np.ones(n))
@@ -244,6 +244,91 @@ def test_a_size_beside_numbers_of_numpy_is_a_number(of: Callable[[int], Any]) ->
         assert result.dtype == theirs.dtype
         assert (result.tolist(), size.tolist()) == (theirs.tolist(), known.tolist())
     assert not hasattr(torch.SymInt, "__array_ufunc__")
+
+
+def _power_of_two(x: Any) -> Any:
+    steps, length = 0, np.float64(len(x))
+    while length > 1:
+        length, steps = length / 2, steps + 1
+    return x * steps
+
+
+def _summed(x: Any) -> Any:
+    total = np.float64(0)
+    for _ in range(3):
+        total += np.sqrt(len(x))
+    return x * total
+
+
+OPEN_NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "square root": lambda x: x / np.sqrt(len(x)),
+    "int64": lambda x: x * np.int64(len(x)),
+    "float64": lambda x: x.sum() / (np.float64(x.size) - 1),
+    "float32": lambda x: np.float32(0.1) * len(x) * x,
+    "int16": lambda x: np.int16(3) * len(x) + x.sum(),
+    "product": lambda x: x.sum() / np.prod(x.shape),
+    "array": lambda x: x * np.array(len(x)),
+    "list": lambda x: x.sum() * np.array([len(x), 2.5]),
+    "dtype": lambda x: x * np.asarray(len(x), dtype=np.float32),
+    "full": lambda x: np.full(3, len(x), dtype=np.float32) * x[:3],
+    "limited": lambda x: np.clip(len(x), 4, 100) * x,
+    "numpy": lambda x: x / numpy.sqrt(len(x)) + numpy.float64(len(x)),
+    "in place": _summed,
+    "gradient": lambda x: np.grad(lambda y: (y * y).sum() / np.sqrt(len(y)))(x),
+    "batch": lambda x: np.vectorized_map(lambda row: row / np.sqrt(len(row)), np.stack([x, x])),
+    "taken": lambda x: np.take(x, np.int64(len(x)) // 2),
+    "checkpoint": lambda x: np.grad(np.checkpoint(lambda y: (y * np.sqrt(len(y))).sum()))(x),
+}
+
+
+@pytest.mark.parametrize("name", OPEN_NUMBERS)
+def test_numbers_of_open_sizes_are_open(name: str) -> None:
+    compiled = np.compile(OPEN_NUMBERS[name], dynamic=True, backend="eager")
+    for n in (3, 5, 200):
+        assert_same(as_numpy(OPEN_NUMBERS[name](np.arange(n) * 1.0)), compiled(np.arange(n) * 1.0), rtol=1e-12)
+    assert compiled.cache_info().traces == 1
+
+
+ASKED: dict[str, Callable[[Any], Any]] = {
+    "int": lambda x: x[: int(np.sqrt(len(x)))],
+    "float": lambda x: x * float(np.sqrt(len(x))),
+    "branch": lambda x: x if np.sqrt(len(x)) > 3 else x * 2,
+    "range": lambda x: sum(x[i] for i in range(np.int64(len(x)) // 2)),
+    "shape": lambda x: np.zeros(np.prod(x.shape)),
+    "reshape": lambda x: np.concatenate([x, x]).reshape(2, np.int64(len(x))),
+    "key": lambda x: x * {4: 1.0}.get(np.int64(len(x)), 2.0),
+    "bins": lambda x: np.histogram(x, bins=np.int64(np.ceil(np.sqrt(len(x)))))[0],
+    "loop": _power_of_two,
+    "gradient": lambda x: np.grad(lambda y: y[: int(np.sqrt(len(y)))].sum())(x),
+    "batch": lambda x: np.vectorized_map(lambda row: row / int(np.sqrt(len(row))), np.stack([x, x])),
+    "deep": lambda x: x * float(_halved(np.float64(len(x)), 300)),
+    "sum": lambda x: x[: int(np.array([len(x) - 1, 1]).min())],
+}
+
+
+def _halved(number: Any, times: int) -> Any:
+    for _ in range(times):
+        number = number * 0.5
+    return number
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_numbers_of_open_sizes_are_decided_where_python_asks(name: str) -> None:
+    compiled = np.compile(ASKED[name], dynamic=True, backend="eager")
+    for n in (4, 7, 20):
+        assert_same(as_numpy(ASKED[name](np.arange(n) * 1.0)), compiled(np.arange(n) * 1.0), rtol=1e-12)
+    assert 0 < compiled.cache_info().traces <= 3
+
+
+def test_a_written_number_of_a_size_is_not_read_as_it_was() -> None:
+    def function(x: Any) -> Any:
+        size = np.array(len(x))
+        size += x[0].astype(int)
+        return x * size
+
+    compiled = np.compile(function, dynamic=True, backend="eager")
+    for n in (4, 7):
+        assert compiled(np.ones(n)).tolist() == [n + 1] * n
 
 
 TEXTS: list[Callable[[Any], str]] = [
