@@ -82,9 +82,23 @@ def assign(tensor: Tensor, values: Tensor) -> None:
     tensor.copy_(values)
 
 
-def signature(tensors: Sequence[Tensor]) -> tuple[Any, ...]:
-    """Return the properties of tensors that a trace depends on, to hash and compare."""
-    return tuple([(tensor.dtype, tensor.shape, tensor.stride(), tensor.device) for tensor in tensors])
+def signature(tensors: Sequence[Tensor], without_gaps: bool = False) -> tuple[Any, ...]:
+    """Return the properties of tensors that a trace depends on, to hash and compare; perhaps of them without gaps."""
+    strides = aliasing.dense_strides if without_gaps else Tensor.stride
+    return tuple([(tensor.dtype, tensor.shape, strides(tensor), tensor.device) for tensor in tensors])
+
+
+def form(tensors: Sequence[Tensor]) -> tuple[Any, ...] | None:
+    """Return the properties of tensors but for how wide gaps in their memory are; None without gaps."""
+    found = [aliasing.gaps(tensor) for tensor in tensors]
+    if None in found or not any(True in gaps for _, gaps in found):  # type: ignore[misc]
+        return None
+    return tuple([(t.dtype, t.shape, each, t.device) for t, each in zip(tensors, found, strict=True)])
+
+
+def without_gaps(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Return the tensors, or copies in the same order of memory without gaps."""
+    return [with_strides(tensor, aliasing.dense_strides(tensor)) for tensor in tensors]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -129,6 +143,7 @@ def _trace(
     rules_around, trace_state.state.rules = trace_state.state.rules, rules
     batched: list[Any] = []
     batched_around, trace_state.state.batched_writes = trace_state.state.batched_writes, batched
+    reads_around, trace_state.state.reads_strides = trace_state.state.reads_strides, False
     watch.inputs.update(map(storage_of, inputs))
 
     def watched(*stand_ins: Tensor) -> tuple[Tensor, ...]:
@@ -140,11 +155,12 @@ def _trace(
         with trace_state.tracing(), mode:
             module = traces.capture(watched, inputs)
             _place(module, inputs, mode)
+        reads_strides = trace_state.state.reads_strides
     finally:
         traces.end(mode, trace_state.left_over_error)
         trace_state.state.effects = around
         trace_state.state.calls, trace_state.state.rules = calls_around, rules_around
-        trace_state.state.batched_writes = batched_around
+        trace_state.state.batched_writes, trace_state.state.reads_strides = batched_around, reads_around
         del _current.watch
 
     captures = []
@@ -160,7 +176,8 @@ def _trace(
     if sizes is not None:
         sizes.settle()
     captured = [tensor for tensor, _ in captures]
-    return Graph(module, inputs, captured, written, outputs, results, sizes, calls, rules, bool(batched))
+    has_writes = bool(batched)
+    return Graph(module, inputs, captured, written, outputs, results, sizes, calls, rules, has_writes, reads_strides)
 
 
 def _without_data(mode: traces.FakeTensorMode, tensors: Sequence[Tensor], sizes: symbolic.Sizes | None) -> list[Tensor]:

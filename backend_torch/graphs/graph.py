@@ -5,8 +5,10 @@ Layer: owns what a trace makes, and every way to code starts from. It knows neit
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
@@ -44,6 +46,8 @@ class Graph:
         The lines that call functions with derivatives of their own, which the graph does not hold.
     has_batched_writes : bool
         Whether all elements of a batch are written to at once: where inputs overlap, a loop over them has an order.
+    reads_strides : bool
+        Whether Python read strides.
     """
 
     module: GraphModule
@@ -56,6 +60,22 @@ class Graph:
     calls: list[host_calls.HostCall] = field(default_factory=list)
     rules: list[str] = field(default_factory=list)
     has_batched_writes: bool = False
+    reads_strides: bool = False
+
+    def does_the_same(self, other: Graph) -> bool:
+        """Whether another graph, of inputs with other strides, gives the same results of the same elements.
+
+        Nothing is written then, no result is a view of an input, and the graph would be the same for all strides of as
+        many gaps between the same axes.
+        """
+        if self.written or self.has_batched_writes or self.calls or self.reads_strides or other.reads_strides:
+            return False
+        if self.outputs is None or self.outputs != other.outputs or any(each.of_input for each in self.outputs):
+            return False
+        if len(self.captures) != len(other.captures) or any(map(operator.is_not, self.captures, other.captures)):
+            return False
+        code = _codes(self.module)
+        return "as_strided" not in code and code == _codes(other.module) and _made(self.results) == _made(other.results)
 
     def holds_for(self, shapes: Sequence[symbolic.Shapes]) -> bool:
         """Whether arguments of all these shapes meet what the trace assumes of symbolic sizes."""
@@ -70,6 +90,14 @@ class Graph:
     def returned(self) -> int:
         """Number of tensors that ``module`` returns."""
         return len(self.module.graph.output_node().args[0])  # type: ignore[arg-type]
+
+
+def _codes(module: GraphModule) -> str:
+    return "\n".join([each.code for each in module.modules() if isinstance(each, GraphModule)])
+
+
+def _made(nodes: Sequence[Node]) -> list[Any]:
+    return [(each.meta["val"].dtype, each.meta["val"].shape, each.meta["val"].stride()) for each in nodes]
 
 
 def operations_in(module: GraphModule) -> int:

@@ -73,7 +73,7 @@ def _layout(tensor: Tensor) -> tuple[int, ...]:
     """Return the axes from the largest stride to the smallest; the strides if there are gaps."""
     if aliasing.is_plain(tensor):
         return ()
-    order = sorted(range(tensor.dim()), key=lambda axis: (-tensor.stride()[axis], axis))
+    order = aliasing.axes_in_memory(tensor)
     expected = 1
     for axis in reversed(order):
         if tensor.stride(axis) != expected:

@@ -158,6 +158,32 @@ def is_plain(tensor: Tensor) -> bool:
     return not tensor.is_conj() and not tensor.is_neg()
 
 
+def axes_in_memory(tensor: Tensor) -> list[int]:
+    """Return the axes from the largest stride to the smallest."""
+    strides = tensor.stride()
+    return sorted(range(tensor.dim()), key=lambda axis: (-strides[axis], axis))
+
+
+def gaps(tensor: Tensor) -> tuple[tuple[int, ...], tuple[bool, ...]] | None:
+    """Return the axes in the order of memory, and after which of them there is a gap; None if elements overlap."""
+    strides, order, expected = tensor.stride(), axes_in_memory(tensor), int(tensor.numel() > 0)
+    found = []
+    for axis in reversed(order):
+        if strides[axis] < expected:
+            return None
+        found.append(strides[axis] > expected)
+        expected = strides[axis] * tensor.shape[axis]
+    return tuple(order), tuple(found)
+
+
+def dense_strides(tensor: Tensor) -> tuple[int, ...]:
+    """Return the strides of the same shape with the axes in the same order and no gaps."""
+    order, strides, expected = axes_in_memory(tensor), [1] * tensor.dim(), 1
+    for axis in reversed(order):
+        strides[axis], expected = expected, expected * tensor.shape[axis]
+    return tuple(strides)
+
+
 def has_places_of_its_own(array: Tensor | np.ndarray) -> bool:
     """Whether each element surely has a place of its own: no step is shorter than what the smaller ones span."""
     if isinstance(array, Tensor):

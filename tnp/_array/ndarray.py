@@ -16,7 +16,7 @@ from numpy.exceptions import ComplexWarning
 
 from backend_torch.autodiff import autodiff
 from backend_torch.native import heads
-from backend_torch.tensors import memory
+from backend_torch.tensors import memory, trace_state
 from backend_torch.tensors.dtypes import to_numpy
 from backend_torch.torch_private.functorch import innermost
 from backend_torch.torch_private.traces import is_fake
@@ -204,6 +204,8 @@ class ndarray(Methods):
     @property
     def strides(self) -> tuple[int, ...]:
         """Bytes from one element to the next along each axis."""
+        if trace_state.scopes:
+            trace_state.state.reads_strides = True
         itemsize = self.tensor.itemsize
         return tuple([stride * itemsize for stride in self.tensor.stride()])
 

@@ -98,6 +98,8 @@ class Result:
     ----------
     tensors : list of Tensor
         The tensors that the program has to return.
+    has_views : bool
+        Whether a result is made of an argument, as a view, and not of what the program returns.
     """
 
     def __init__(
@@ -124,6 +126,7 @@ class Result:
         for index, (array, wrapped, stand_in) in enumerate(zip(arrays, inside, stand_ins, strict=True)):
             if isinstance(array, (ndarray, np.ndarray)):
                 self._set_attributes(array, wrapped, stand_in, f"a{index}")
+        self.has_views = False
         self._made = 0
         self._goal = "return"  # what the function does with a value, for errors
         self._results = [each for _, each in pytree.named(value, "") if isinstance(each, ndarray)]
@@ -270,7 +273,7 @@ class Result:
 
     def _view(self, array: Any) -> str:
         """Return the name of a view, with a negative step or at a traced integer, of what is seen outside."""
-        place = array.place
+        place, self.has_views = array.place, True
         if type(place) is Turn:  # an argument that NumPy made
             number = next(i for i, each in enumerate(self._inside) if each is array)
             return self._called(undescribed, f"a{number}")

@@ -105,7 +105,8 @@ class _Entry:
     ``why`` says what was new when it was traced; ``make`` is what makes its shortcut, None where there can be none;
     ``only`` is the signature of what left sizes open and could not, None otherwise; ``open`` says which captures are
     found in which place outside; ``alike`` is the key of all signatures that differ from its own in sizes alone, and
-    ``shapes`` are those that it was traced for.
+    ``shapes`` are those that it was traced for; ``is_for_all_gaps`` says that the program takes arguments without gaps
+    in their memory.
     """
 
     __slots__ = (
@@ -113,6 +114,7 @@ class _Entry:
         "build",
         "executable",
         "has_effects",
+        "is_for_all_gaps",
         "make",
         "only",
         "open",
@@ -139,6 +141,7 @@ class _Entry:
         self.make = call_codegen.maker(args, kwargs, result, len(executable.captures), outer, self.open)
         self.only = only
         self.alike: Any = None
+        self.is_for_all_gaps = False
         self.shapes: list[Any] = []
         self.text = ""
         self.why = ""
@@ -203,7 +206,8 @@ class _Signatures:
         self.dynamic = bool(dynamic)
         self.opens = dynamic is None and not eager_check  # sizes, once a second one is seen
         self._closed: set[Any] = set()  # keys of what can't leave sizes open
-        self._counts: dict[Any, int] = {}  # calls with open sizes, by key and shapes
+        self._counts: dict[Any, int] = {}  # calls with open sizes or strides, by key and what is open
+        self._without_gaps: dict[Any, compiling.Executable | None] = {}  # None at the first layout, which has gaps
         self.eager_check = eager_check
         self.background = background
         self.cache_size = cache_size
@@ -500,12 +504,27 @@ class _Signatures:
             alike = structure, symbolic.pattern(tensors), devices.state.default
             if self._counts.get((alike, tuple([tensor.shape for tensor in tensors])), 0) < _OFTEN:
                 entry = self._known(alike, tensors, call) or self._opened(alike, call, arrays, tensors)
+        form = self._form(structure, tensors) if entry is None and open_too else None
+        if form is not None:
+            entry = self._known(form, tensors, call)
         hit = entry is not None
         if entry is None:
             with _lock:
-                entry = self._known(key, tensors, call) or self._traced(key, call, arrays, tensors)
+                entry = self._known(key, tensors, call) or self._traced(key, call, arrays, tensors, form=form)
+        if entry.is_for_all_gaps:
+            tensors = compiling.without_gaps(tensors)
         arrays = [array.value if type(array) is Number else array for array in arrays]
         return entry, hit, arrays, given, tensors
+
+    def _form(self, structure: Any, tensors: list[Tensor]) -> Any:
+        """Return the key of arguments with gaps of any width; None if there are none, or for a layout of many calls."""
+        form = compiling.form(tensors)
+        if form is None:
+            return None
+        key = structure, form, devices.state.default
+        place = key, tuple([tensor.stride() for tensor in tensors])
+        self._counts[place] = self._counts.get(place, 0) + 1
+        return key if self._counts[place] < _OFTEN else None
 
     def _key(self, call: _Arguments) -> tuple[Any, list[Any], list[Tensor], list[Tensor]]:
         arrays: list[Any] = []
@@ -738,15 +757,21 @@ class _Signatures:
         arrays: list[Any],
         tensors: list[Tensor],
         shapes: Sequence[Any] = (),
+        form: Any = None,
     ) -> _Entry:
-        """Trace and keep a new entry; drop the least recently used one if there are too many."""
+        """Trace and keep a new entry; drop the least recently used one if there are too many.
+
+        If there is a ``form``, the entry is kept for that where its program serves arguments with gaps of any width.
+        """
         if self.traces >= self.most_traces:
             raise pieces.TooManyError
         start = time.perf_counter()
         fixed = any(entry.only is not None for entry in self.entries.get(key, ()))
         with errstate.paused():
-            entry = self._trace(call, arrays, tensors, fixed, shapes)
-        if self.opens:
+            entry = self._trace(key, call, arrays, tensors, fixed, shapes, form)
+        if entry.is_for_all_gaps:
+            key = form
+        elif self.opens:
             entry.alike = key if shapes else (key[0], symbolic.pattern(tensors), key[2])
         self.entries.setdefault(key, []).append(entry)
         self.entries.move_to_end(key)
@@ -766,7 +791,14 @@ class _Signatures:
         return entry
 
     def _trace(
-        self, call: _Arguments, arrays: list[Any], tensors: list[Tensor], fixed: bool, shapes: Sequence[Any]
+        self,
+        key: Any,
+        call: _Arguments,
+        arrays: list[Any],
+        tensors: list[Tensor],
+        fixed: bool,
+        shapes: Sequence[Any],
+        form: Any,
     ) -> _Entry:
         known = len(self._texts)
         outer = OuterState(self.source, call.given, not self.eager_check, self._texts)
@@ -783,12 +815,42 @@ class _Signatures:
             outer.restore()
         if len(self._texts) > known:  # what the function has read by other names is not compared yet
             outer.restore()
-            return self._trace(call, arrays, tensors, fixed, shapes)
-        outer.forget()
+            return self._trace(key, call, arrays, tensors, fixed, shapes, form)
+        result = results[-1]
         executable = compiling.Executable(graph, **self.options, falls_back=not shapes)
-        entry = _Entry(executable, call.args, call.kwargs, results[-1], outer, only)
+        shared = None
+        if self.opens and not shapes and not result.has_views:
+            shared = self._for_all_gaps(key, executable, tensors, form, run)
+        outer.forget()
+        entry = _Entry(shared or executable, call.args, call.kwargs, result, outer, only)
+        entry.is_for_all_gaps = shared is not None
         entry.shapes = list(shapes)
         return entry
+
+    def _for_all_gaps(
+        self, key: Any, executable: compiling.Executable, tensors: list[Tensor], form: Any, run: Callable[..., Any]
+    ) -> compiling.Executable | None:
+        """Return the program of these arguments without gaps, if it does the same; None at the first layout.
+
+        Arguments that only differ in the width of gaps then need neither a trace nor code, but a copy.
+        """
+        place = key[0], compiling.signature(tensors, without_gaps=True), key[2]
+        if form is None:
+            if place[1] == key[1]:
+                self._without_gaps[place] = executable
+            return None
+        if place not in self._without_gaps:
+            self._without_gaps[place] = None
+            return None
+        found = self._without_gaps[place]
+        if found is None:
+            try:
+                graph, _ = self._graph(run, compiling.without_gaps(tensors), False, ())
+            except Exception as error:  # which the arguments themselves do not raise
+                trace_state.raise_of_signal(error)
+                return None
+            found = self._without_gaps[place] = compiling.Executable(graph, **self.options)
+        return found if executable.graph.does_the_same(found.graph) else None
 
     def _check_effects(self, outer: OuterState, trace: Callable[[], Any]) -> None:
         """Raise `EffectError` if the trace changed what no graph can; warn once of what it has noted outside."""
@@ -996,8 +1058,10 @@ def compile(
         leaves those sizes open that differ, and serves all later ones; sizes that are called 100 times get their own.
         False: each shape has its own trace. True: one trace for all sizes of the arguments' axes from 2 on,
         as long as the function does the same for them; ``if x.shape[0] > 3`` makes two. Sizes of 0 and 1 are traced by
-        themselves, as they broadcast otherwise, and strides with gaps stay what they are. What can't leave a size open
-        is traced for each: ``len(x)``, where Python wants an int (``x.shape[0]`` does not), or a loop over it.
+        themselves, as they broadcast otherwise, and strides with gaps stay what they are. Numbers of sizes alone
+        (``np.sqrt(len(x))``) are computed by the graph; where Python asks for their values, as in ``int(np.sqrt(n))``
+        or a loop over ``len(x)``, the trace is for this size. Unless True, arguments whose gaps in memory differ in
+        width alone (rows of longer matrices) are copied for one program, where the function reads no strides.
     options : dict, optional
         Settings of the backend, as in torch.compile.
     fullgraph : bool, default False
