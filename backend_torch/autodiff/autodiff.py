@@ -389,7 +389,7 @@ def is_result(tensor: Tensor) -> bool:
 # Derivatives of functions. They take and return lists or tuples of tensors.
 
 
-class ForwardOnlyError(NotImplementedError):
+class ForwardOnlyError(trace_state.UntraceableError):
     """Raised by reverse mode where there is forward mode alone."""
 
 

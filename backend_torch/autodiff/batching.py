@@ -426,7 +426,7 @@ def vmap(
             if attempt.refused is None and not is_refusal(error):
                 raise
             attempt.restore()
-            refusal = Refusal(_name(attempt.refused), error)
+            refusal = Refusal(_name(attempt.refused), messages.uncovered(error))
         finally:
             trace_state.state.batches -= 1
             trace_state.enter(-1)

@@ -275,6 +275,12 @@ def raise_of_signal(error: BaseException) -> None:
 
 def asked_by(error: BaseException) -> str:
     """What asked for a value where ``error`` was raised, and what to do instead."""
+    what, advice = question(*_asking(error))
+    return f"by {what}; {advice}"
+
+
+def _asking(error: BaseException) -> tuple[FrameType, str]:
+    """The innermost frame of the program where an error was raised, and the name of tnp's function that it called."""
     traceback = error.__traceback__
     frame, called = sys._getframe(), ""
     while traceback is not None:
@@ -284,8 +290,7 @@ def asked_by(error: BaseException) -> str:
         elif not called and code.co_filename.startswith(_FRONT) and not _is_statement(code.co_filename):
             called = code.co_name
         traceback = traceback.tb_next
-    what, advice = question(frame, called)
-    return f"by {what}; {advice}"
+    return frame, called
 
 
 def escaped_error() -> TracedValueError:
@@ -297,10 +302,10 @@ def escaped_error() -> TracedValueError:
     )
 
 
-def value_error() -> TracedValueError:
-    """The error of asking for a value."""
+def value_error(by: str = "") -> TracedValueError:
+    """The error of asking for a value; ``by`` names what asks, if no function of tnp's that the program called does."""
     frame, called = _user_frame()
-    what, advice = question(frame, called)
+    what, advice = question(frame, by or called)
     return TracedValueError(
         f"{frame.f_code.co_filename}:{frame.f_lineno}: the value of a traced array is asked for (by {what}), which it "
         f"has only when the compiled function runs; {advice}, or leave this part outside tnp.compile"
@@ -330,6 +335,14 @@ def shape_error(operation: str) -> TracedValueError:
         f"{user_line()}: the shape of {what} depends on values, which an array has only when the compiled function "
         f"runs; {advice}, or leave this part outside tnp.compile"
     ).because(f"the shape of {what} depends on values")
+
+
+def shape_by(error: BaseException) -> str:
+    """What has a shape that depends on values where ``error`` was raised, and what to do instead."""
+    _, called = _asking(error)
+    what = "a boolean index" if called in ("", "__getitem__") else called
+    advice = _BY_SHAPE.get(what, "select with tnp.where(condition, a, b)")
+    return f"the shape of {what}'s result depends on values, so it differs among the elements; {advice}"
 
 
 _BY_SHAPE = {

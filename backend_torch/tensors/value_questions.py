@@ -35,6 +35,9 @@ _BY_METHOD = {
     "__float__": "use tnp's function of that name",
     "__complex__": "use tnp's function of that name",
     "__array__": "use tnp's function of that name",
+    "__hash__": "a key of a dictionary is static: put what is chosen from into an array, tnp.stack(list)[i], or choose "
+    "with tnp.switch",
+    "text": "the text of a traced array has no values: use the array itself",
     "__contains__": "use (x == value).any()",
     "__format__": "print it when the function runs: tnp.debug.print",
     "tobytes": "return the array, and take its bytes outside",

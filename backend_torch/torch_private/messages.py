@@ -25,7 +25,8 @@ NOT_BATCHED = (
 )
 RANDOMNESS = ("randomness",)
 WRITE_OUTSIDE = ("mutate a captured Tensor",)
-VALUE_OF_BATCH = ("data-dependent control flow",)
+VALUE_OF_BATCH = ("data-dependent control flow", "calling .item() on a Tensor", "access data pointer of Tensor")
+SHAPE_OF_BATCH = ("dynamic shape",)
 ESCAPED_FROM_NESTED = ("current_level INTERNAL ASSERT FAILED",)
 ESCAPED_FROM_BATCH = ("escaped from inside a function being vmapped",)
 OUT_OF_BOUNDS = ("index out of bounds",)
@@ -59,6 +60,7 @@ _LINALG = {
 
 NOT_BROADCAST = ("too large",)
 NO_ARRAY_RETURNED = ("not producing an array",)
+NO_ELEMENT = ("setting an array element with a sequence",)
 """NumPy's texts, where its exception classes do not say enough either."""
 
 _OVERWRITTEN = re.compile(r"\[torch\.(?:\w+\.)?(?P<kind>[A-Za-z0-9]+)Tensor \[(?P<sizes>[\d, ]*)\]\]")
@@ -98,6 +100,15 @@ def overwritten(error: BaseException) -> str:
     shape = tuple(map(int, found["sizes"].split(", "))) if found["sizes"] else ()
     kind = _DTYPES.get(found["kind"], found["kind"].lower())
     return f"an array of shape {shape} and dtype {kind}, which the gradient needs,"
+
+
+def uncovered(error: Exception) -> Exception:
+    """Return the error that NumPy has put its own in place of, for an element that it could not get; else the error."""
+    cause = error.__cause__
+    if isinstance(cause, Exception) and says(error, NO_ELEMENT):
+        error.__cause__ = error.__context__ = None  # it becomes the context of its cause: no circle
+        return cause.with_traceback(error.__traceback__)  # which has the program's line
+    return error
 
 
 def of_loop(error: RuntimeError) -> BaseException:

@@ -420,6 +420,8 @@ class ndarray(Methods):
 
     def __index__(self) -> int:
         if self.tensor.dim() or self.dtype.kind not in "iu":
+            if trace_state.is_tracing() and not self.tensor.dim() and self.dtype.kind == "b":
+                interop.check_readable(self)  # it may stand for a bool of Python's, which is an index
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
         return self.tensor.item()
 

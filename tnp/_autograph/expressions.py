@@ -106,7 +106,14 @@ def int_(*args: Any, **kwargs: Any) -> Any:
 
 def float_(*args: Any) -> Any:
     """``float``, for traced numbers too."""
-    return _as(np.float64, args[0]) if len(args) == 1 and predicate_like(args[0]) else float(*args)
+    if len(args) == 1 and predicate_like(args[0]):
+        return _as(np.float64, args[0])
+    try:
+        return float(*args)
+    except ValueError:
+        if type(args[0]) is str and args[0].startswith("array(shape="):
+            raise trace_state.value_error("text") from None
+        raise
 
 
 def bool_(*args: Any) -> Any:

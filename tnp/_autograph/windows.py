@@ -89,7 +89,6 @@ class Window:
     """
 
     __array_priority__ = 1000.0
-    __hash__ = None  # type: ignore[assignment]
 
     sum, prod, any, all = _reduction("sum"), _reduction("prod"), _reduction("any"), _reduction("all")
     max, min, argmax, argmin = _reduction("max"), _reduction("min"), _reduction("argmax"), _reduction("argmin")
@@ -216,6 +215,9 @@ class Window:
     def __bool__(self) -> bool:
         raise _unsupported("its truth")
 
+    def __hash__(self) -> int:
+        raise self.error or _unsupported("a value of the program's functions")  # where tnp wants arrays, as of a batch
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
@@ -256,7 +258,7 @@ def item(array: Any, key: Any) -> Any:
         return array[key]
     wide, ranges = _parsed(array, key)
     lengths = [None if each is None else each.length for each in ranges]
-    return Window(lambda: _moved(array[wide], ranges), lengths, (array, key), trace_state.value_error())
+    return Window(lambda: _moved(array[wide], ranges), lengths, (array, key), trace_state.value_error("__getitem__"))
 
 
 def refuse(result: Any) -> None:

@@ -303,11 +303,14 @@ class _Signatures:
             return self.entry(args, kwargs, open_too=open_too)
         except pieces.TooManyError:
             raise
-        except Exception as error:
+        except Exception as raised:
+            error = messages.uncovered(raised)
             trace_state.raise_of_signal(error)
             if self._is_cut_at(error):
                 raise pieces.CutError(error) from error
-            raise
+            if error is raised:
+                raise
+            raise error from None
 
     def _is_cut_at(self, error: Exception) -> bool:
         """Whether the program goes on in parts after an error of a trace."""

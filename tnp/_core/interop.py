@@ -136,8 +136,9 @@ def check_readable(x: ndarray) -> None:
             )
         raise trace_state.noted(
             TypeError(
-                f"an array of shape {x.shape} has no values yet: it is being batched or differentiated, or is on the "
-                "meta device. Use tnp's functions on it; NumPy's and Python's numbers are to be had outside"
+                f"{trace_state.user_line()}: an array of shape {x.shape} has no values yet: it is being batched or "
+                "differentiated, or is on the meta device. Use tnp's functions and arrays (tnp.zeros in place of "
+                "numpy.zeros); NumPy's and Python's numbers are to be had outside"
             )
         )
 

@@ -427,7 +427,13 @@ def scan(
     results: list[Leaves] = []
 
     def step(values: list[Tensor], x: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-        after, y = f(carry.filled(values), given.filled(x, _element))
+        found = f(carry.filled(values), given.filled(x, _element))
+        if not isinstance(found, (tuple, list)) or len(found) != 2:
+            raise TypeError(
+                f"scan: {trace_state.named(f)} returns {type(found).__name__}: it has to return a pair, the carried "
+                "value for the next step and the result of this one (or None)"
+            )
+        after, y = found
         result = Leaves(y)
         if results:
             results[0].check(result, f"the result of {trace_state.named(f)}", "that of the step before")

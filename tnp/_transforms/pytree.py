@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch.tensors import memory
+from backend_torch.tensors.trace_state import TracedValueError
 from tnp._core import strided_views
 from tnp._core.base import SCALARS, ndarray, readonly, scalar, subclass, wrap, wrap_array
 from tnp._core.derived_classes import finalised
@@ -121,6 +122,8 @@ def flatten(tree: Any, leaves: list[Any]) -> Any:
         return kind, names, tuple([flatten(getattr(tree, name), leaves) for name in names])
     try:
         hash(tree)
+    except TracedValueError:
+        raise
     except TypeError:
         raise TypeError(f"{kind.__name__} is neither an array, a container of arrays nor hashable: {tree!r}") from None
     return kind, tree

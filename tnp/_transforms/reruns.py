@@ -12,6 +12,7 @@ import types
 from typing import Any
 
 from backend_torch.tensors.host_views import is_compiling
+from backend_torch.torch_private.messages import uncovered
 
 state_before: Any = None
 """Keeps the state that a function can reach, given the function and its arguments."""
@@ -55,6 +56,10 @@ class Runs:
         self._running += 1
         try:
             return self.fn(*args, **kwargs)
+        except ValueError as error:
+            if (found := uncovered(error)) is error:
+                raise
+            raise found from None
         finally:
             self._running -= 1
             if present is not None:

@@ -388,8 +388,11 @@ def _mapped(fn: Any, elems: Any, how: _How, fallback: bool, refusal: batching.Re
             runs.end()
             return result
     error = refusal.error
-    asks = messages.says(error, messages.VALUE_OF_BATCH)
-    reason = trace_state.asked_by(error) if asks else str(error)
+    reason = str(error)
+    if messages.says(error, messages.VALUE_OF_BATCH):
+        reason = trace_state.asked_by(error)
+    elif messages.says(error, messages.SHAPE_OF_BATCH):
+        reason = trace_state.shape_by(error)
     problem = f"{refusal.line}: {refusal.operation} can't be done for all elements at once ({reason})"
     if not fallback or how.axis_name is not None:
         raise RuntimeError(problem) from error
