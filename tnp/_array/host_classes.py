@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch.tensors.dtypes import to_torch
-from tnp._core import public
+from tnp._core import derived_classes, public
 from tnp._core.base import ndarray, subclass
 from tnp._core.convert import asarray
 
@@ -153,6 +153,8 @@ class _Refusal:
             f"tnp.ndarray.__new__({cls.__name__}, shape, dtype) and write to it, or run the program by python -m tnp."
         )
 
+
+derived_classes.counterpart = of_host
 
 _subclass: Any = subclass
 _subclass.__numpy_dtype__ = _Refusal()

@@ -119,11 +119,18 @@ def kept(given: Any, result: ndarray) -> Any:
     return given if result.tensor is given.tensor else as_result(given, result)
 
 
-def as_result(source: Any, result: ndarray) -> Any:
+counterpart: Any = None  # of a derived class: NumPy's class for data that no tensor holds
+
+
+def as_result(source: Any, result: Any) -> Any:
     """Return a result in the class of an array; a read-only result stays read-only.
 
     An array of a derived class holds a tensor, so of a view with a negative step it has a copy, which is read-only too.
     """
+    if isinstance(result, np.ndarray):
+        made = result.view(counterpart(type(source)))
+        made.__array_finalize__(source)
+        return made
     made = finalised(type(source), result.tensor, source)
     if type(result) in (readonly, strided, indirect):
         memory.lock(made.tensor)

@@ -11,7 +11,7 @@ import numpy as np
 
 from tnp._core import host_fallback, interop
 from tnp._core.base import ndarray, scalar, subclass, wrap_array
-from tnp._core.derived_classes import anew, of_plain, plain, ranked, winner
+from tnp._core.derived_classes import anew, as_result, of_plain, plain, ranked, winner
 from tnp._core.errors import warn
 
 
@@ -82,8 +82,10 @@ def _computed(ufunc: Any, method: str, inputs: Any, outs: tuple[Any, ...], optio
         if target is not None and target is not Ellipsis:
             changed = isinstance(target, subclass) and type(target).__array_wrap__ is not subclass.__array_wrap__
             wrapped.append(_wrap(target, target, context, False) if changed else target)
-        elif source is None:
+        elif source is None or not isinstance(each, (ndarray, np.ndarray)):
             wrapped.append(each)
+        elif isinstance(each, np.ndarray):  # of objects
+            wrapped.append(as_result(source, each))
         else:
             wrapped.append(_wrap(source, wrap_array(each.tensor), context, isinstance(each, scalar)))
     return wrapped[0] if not isinstance(result, tuple) else tuple(wrapped)

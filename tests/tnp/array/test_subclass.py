@@ -737,3 +737,21 @@ def test_a_state_that_numpy_pickles(xp):
     x = xp.ndarray.__new__(Unit, (0,), "b")
     x.__setstate__((*numpy.arange(6.0).reshape(2, 3).__reduce__()[2], "m"))
     return type(x) is Unit, x.unit, x + 0
+
+
+def test_data_that_no_tensor_holds_keeps_the_class(xp):
+    class Tagged(xp.ndarray):
+        tag = ""
+
+        def __array_finalize__(self, source):
+            self.tag = getattr(source, "tag", "")
+
+    class Right:
+        def __radd__(self, other):
+            return f"{other} and more"
+
+    x = xp.arange(3).view(Tagged)
+    x.tag = "mine"
+    for result in (x.astype(object), x.astype("U5"), x + Right()):
+        assert (type(result).__name__, result.tag, result.shape) == ("Tagged", "mine", (3,))
+    assert (x + Right())[2] == "2 and more"
