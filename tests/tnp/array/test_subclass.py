@@ -739,6 +739,8 @@ def test_a_state_that_numpy_pickles(xp):
     return type(x) is Unit, x.unit, x + 0
 
 
+@pytest.mark.reads
+@agrees
 def test_data_that_no_tensor_holds_keeps_the_class(xp):
     class Tagged(xp.ndarray):
         tag = ""
@@ -752,6 +754,5 @@ def test_data_that_no_tensor_holds_keeps_the_class(xp):
 
     x = xp.arange(3).view(Tagged)
     x.tag = "mine"
-    for result in (x.astype(object), x.astype("U5"), x + Right()):
-        assert (type(result).__name__, result.tag, result.shape) == ("Tagged", "mine", (3,))
-    assert (x + Right())[2] == "2 and more"
+    results = x.astype(object), x.astype("U5"), x + Right()
+    return [(type(result).__name__, result.tag, result.shape, result[2]) for result in results]
