@@ -23,6 +23,7 @@ from torch.overrides import TorchFunctionMode
 from backend_torch.autodiff import autodiff, old_values, transform_levels
 from backend_torch.graphs import compiling, control_operators, graph_copies, host_calls, loop_draws, loops
 from backend_torch.kernels.graph_operations import STEPS
+from backend_torch.kernels.indexing import put_in_batch
 from backend_torch.tensors import aliasing, trace_state
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.tensors.shape import inverse, memory_axes
@@ -561,6 +562,10 @@ class _Steps(torch.fx.Interpreter):
             return [*values, *results]
         if target in STEPS and functorch.is_transforming():  # as where it was traced; torch's rule would nest levels
             return STEPS[target](*args)
+        if target is torch.ops.aten.index_put_.default:
+            is_behind = any(each is None for each in args[1])  # another axis, as that of a batch around this one
+            if functorch.batches() + is_behind > 1:
+                return put_in_batch(*args)
         return super().call_function(target, args, kwargs)
 
 

@@ -8,7 +8,7 @@ parses a Python key into a `Plan`, in torch's terms.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -439,12 +439,16 @@ def _put(view: Tensor, picks: Picks, plan: Plan, value: Tensor) -> None:
 
 
 def put_(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor, accumulate: bool = False) -> None:
-    """``torch.index_put_``, but not in nested batches: there torch 2.13 mistakes a batch's dimension for another."""
-    transforms = functorch.stack()
-    if transforms and sum(each.key() == functorch.TransformType.Vmap for each in transforms) > 1:
-        target.copy_(target.index_put(arrays, value, accumulate))
+    """``torch.index_put_``, also in nested batches."""
+    if functorch.batches() > 1:
+        put_in_batch(target, arrays, value, accumulate)
     else:
         target.index_put_(arrays, value, accumulate)
+
+
+def put_in_batch(target: Tensor, arrays: Sequence[Tensor | None], value: Tensor, accumulate: bool = False) -> Tensor:
+    """``torch.index_put_`` behind another batch's axis, which torch 2.13 mistakes for one of the indices'."""
+    return target.copy_(aten.index_put.default(target, arrays, value, accumulate))
 
 
 def _in_order(target: Tensor, arrays: tuple[Tensor, ...], value: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:

@@ -69,6 +69,11 @@ IS_BLIND_IN_INFERENCE_MODE = not hasattr(eager_transforms, "_disable_inference_m
 """Whether ``torch.func`` gives zeros as derivatives in inference mode, as it did before torch 2.13."""
 
 
+def batches() -> int:
+    """Return how many batches are one in the other."""
+    return sum(level.key() == TransformType.Vmap for level in stack() or ())
+
+
 def is_forward_mode_nested() -> bool:
     """Whether ``torch.func.jvp`` is running."""
     return bool(eager_transforms.JVP_NESTING)

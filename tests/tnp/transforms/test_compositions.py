@@ -142,3 +142,27 @@ def test_machine_code_of_second_derivatives_of_writes_by_indices(function: Calla
     for second in (np.hessian(function), forward):
         found = np.compile(second, background=False)(x)
         numpy.testing.assert_allclose(np.asnumpy(found), np.asnumpy(expected), rtol=1e-12)
+
+
+def _in_a_branch(x: Any) -> Any:
+    def write(x: Any) -> Any:
+        y = x * x
+        y[np.array([2, 0])] = x[:2] ** 3
+        return y
+
+    return np.cond(x[0] > 0.2, lambda x: write(x) * 0.5 - x, write, x * 1.0)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("rows", [2, 3])
+def test_a_branch_writes_by_indices_in_batches_of_batches(rows: int, mode: str) -> None:
+    """torch takes the axis of one batch for another's: an error, or, of as many places as rows, wrong elements."""
+    x = np.array([[1.2, 0.5, 0.3], [-1.3, 0.15, 0.2], [0.4, 0.1, 0.7]])[:rows]
+    batch = lambda x: np.vmap(np.jacobian(_in_a_branch, mode=mode))(x)  # noqa: E731
+    expected = np.stack([np.jacobian(_in_a_branch, mode=mode)(row) for row in x])
+    for found in (batch(x), np.compile(batch, backend="eager")(x), np.compile(batch, background=False)(x)):
+        numpy.testing.assert_allclose(np.asnumpy(found), np.asnumpy(expected), rtol=1e-12)
+    twice = lambda m: np.vmap(np.vmap(_in_a_branch))(m)  # noqa: E731
+    m = np.stack([x, x[:, ::-1]])
+    expected = np.stack([np.stack([_in_a_branch(row) for row in each]) for each in m])
+    numpy.testing.assert_allclose(np.asnumpy(np.compile(twice, backend="eager")(m)), np.asnumpy(expected), rtol=1e-12)
