@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from conformance import array_api, compiled, coverage, device, differences, figures, leaks, libraries, ulp
+from conformance.consumers import command as consumers
 from conformance.dry_cuda import command as dry_cuda
 from conformance.fuzz import run as fuzz
 from conformance.numpy_suite import command as numpy_suite
@@ -32,6 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command = commands.add_parser("libraries", help="libraries' own tests; exit 1 on one that fails on tnp alone")
     libraries.add_arguments(command)
     command = commands.add_parser(
+        "consumers", help="SciPy's and scikit-learn's Array API tests; exit 1 on a failure that is no known gap"
+    )
+    consumers.add_arguments(command)
+    command = commands.add_parser(
         "dry-cuda", help="what CUDA refuses, asked of torch's CUDA build where there is no GPU"
     )
     dry_cuda.add_arguments(command)
@@ -50,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return ulp.main(options)
     if options.command == "compiled":
         return compiled.main(options)
+    if options.command == "consumers":
+        return consumers.main(options)
     if options.command == "libraries":
         return libraries.main(options)
     if options.command == "leaks":
