@@ -42,6 +42,7 @@ _BY_METHOD = {
     "__format__": "print it when the function runs: tnp.debug.print",
     "tobytes": "return the array, and take its bytes outside",
 }
+_CONTROL_FLOW = {"cond", "switch", "while_loop", "fori_loop", "scan"}
 _SHAPES = {"zeros", "ones", "empty", "full", "eye", "identity", "reshape", "resize", "broadcast_to", "tile"}
 _SLICE = (
     "a slice's length is a part of the trace: of one that is fixed take the elements, x[i + tnp.arange(1)] for "
@@ -80,6 +81,9 @@ def question(frame: FrameType, called: str) -> tuple[str, str]:
         return f"what wants a Python int, {shown}", _STATIC
     if called in _BY_METHOD:
         return f"{function + '()' if function else 'what NumPy or Python computes'}, {shown}", _BY_METHOD[called]
+    if called in _CONTROL_FLOW:
+        advice = "choose with tnp.where, or compile the function around it (tnp.compile), whose graph has it for each"
+        return f"{called}(), {shown}", advice
     if called in _SHAPES:
         return f"a shape, {shown}", f"a shape is a part of the trace: {_STATIC}"
     return f"{called}(), {shown}", f"an axis or a number of elements is a part of the trace: {_STATIC}"

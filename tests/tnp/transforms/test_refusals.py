@@ -93,6 +93,7 @@ def test_advice_of_a_whole_graph_fits(name: str) -> None:
         (lambda x: np.asarray(x.tolist()), r"by tolist\(\)"),
         (lambda x: np.nonzero(x)[0], "the shape of nonzero's result depends on values"),
         (lambda x: np.unique(x), "the shape of unique's result depends on values"),
+        (lambda x: np.cond(x[0] > 0, lambda x: x, lambda x: -x, x), r"by cond\(\), .*compile the function around it"),
     ],
 )
 def test_what_can_not_be_done_at_once_is_said_in_words_of_tnps(function: Any, reason: str) -> None:
