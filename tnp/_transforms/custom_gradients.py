@@ -109,7 +109,7 @@ def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
     if (by := alike(fn)) is None:
         return wrapped
     mark(wrapped, by.compiles, by.reads)  # itself it runs compiled code; its transforms are compiled as a whole
-    return by.kept(("checkpoint",), lambda: wrapped)
+    return by.kept("checkpoint", lambda: wrapped)
 
 
 def _captured(fn: Any) -> dict[str, Any]:

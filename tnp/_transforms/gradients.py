@@ -229,7 +229,7 @@ def value_and_grad(
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         return _value_and_grad("value_and_grad", fn, args, kwargs, argnums, has_aux)
 
-    key = "value_and_grad", repr((argnums, has_aux))
+    key = "value_and_grad", argnums, has_aux
     return compiled_too(fn, key, wrapped, lambda args: _with_arrays(args, argnums))
 
 
@@ -292,7 +292,7 @@ def grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool
         value, found = _value_and_grad("grad", fn, args, kwargs, argnums, has_aux)
         return (found, value[1]) if has_aux else found
 
-    return compiled_too(fn, ("grad", repr((argnums, has_aux))), wrapped, lambda args: _with_arrays(args, argnums))
+    return compiled_too(fn, ("grad", argnums, has_aux), wrapped, lambda args: _with_arrays(args, argnums))
 
 
 def jacobian(
@@ -389,7 +389,7 @@ def jacobian(
         built = pytree.mapped(lambda _: call.built([wrap_array(part) for part in next(remaining)]), call.result)
         return (built, aux) if has_aux else built
 
-    key = "jacobian", repr((argnums, has_aux, mode, chunk_size, holomorphic))
+    key = "jacobian", argnums, has_aux, mode, chunk_size, holomorphic
     return compiled_too(fn, key, wrapped, lambda args: _with_arrays(args, argnums))
 
 

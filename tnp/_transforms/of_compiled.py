@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 
 Function = Callable[..., Any]
@@ -26,9 +26,9 @@ class Alike:
         self.fn = weakref.ref(fn)
         self.compiles = compiles
         self.reads = reads
-        self._kept: dict[Hashable, Function] = {}
+        self._kept: dict[str, Function] = {}
 
-    def kept(self, key: Hashable, made: Callable[[], Function]) -> Function:
+    def kept(self, key: str, made: Callable[[], Function]) -> Function:
         """Return what ``made()`` returned for this key: a function that is compiled once, in spite of many requests."""
         if key not in self._kept:
             self._kept[key] = made()
@@ -50,7 +50,7 @@ def alike(fn: Any) -> Alike | None:
 
 def compiled_too(
     fn: Function,
-    key: Hashable,
+    key: tuple[Any, ...],
     transformed: Function,
     prepared: Callable[[tuple[Any, ...]], Any] = lambda args: args,
     refused: type[Exception] | tuple[()] = (),
@@ -58,10 +58,13 @@ def compiled_too(
 ) -> Function:
     """Return ``transformed``, compiled if ``fn`` is: one function for each ``key``, however often it is asked for.
 
-    ``prepared`` converts its arguments. Where the compiled function raises one of ``refused``, ``otherwise`` runs.
+    The ``key``, a name and options, is compared by its text: options may be unhashable. ``prepared`` converts the
+    arguments. Where the compiled function raises one of ``refused``, ``otherwise`` runs.
     """
     by = alike(fn)
-    return transformed if by is None else by.kept(key, lambda: _compiled(by, transformed, prepared, refused, otherwise))
+    if by is None:
+        return transformed
+    return by.kept(repr(key), lambda: _compiled(by, transformed, prepared, refused, otherwise))
 
 
 def _compiled(by: Alike, transformed: Function, prepared: Any, refused: Any, otherwise: Any) -> Function:

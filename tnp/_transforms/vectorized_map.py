@@ -373,7 +373,7 @@ def _mapped(fn: Any, elems: Any, how: _How, fallback: bool, refusal: batching.Re
             return how.at_once(Runs(fn, (elems,)), _Elements(elems, how.in_axes))
 
         try:
-            return compiled_too(fn, ("vectorized_map", repr(how)), all_at_once)(elems)
+            return compiled_too(fn, ("vectorized_map", how), all_at_once)(elems)
         except batching.Refusal as each:  # a loop runs the compiled function
             refusal = each
     elements = _Elements(elems, how.in_axes)
@@ -473,7 +473,7 @@ def vmap(
     _check_options(chunk_size, randomness, axis_name)
     if alike(fn) is None:
         return mapped
-    key = "vmap", repr((in_axes, out_axes, chunk_size, fallback, randomness, axis_name))
+    key = "vmap", in_axes, out_axes, chunk_size, fallback, randomness, axis_name
     return compiled_too(fn, key, at_once, refused=batching.Refusal, otherwise=one_by_one)
 
 

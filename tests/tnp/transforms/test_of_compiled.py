@@ -124,14 +124,19 @@ def test_static_arguments_in_vmap() -> None:
         assert np.vmap(function, in_axes=(0, None))(rows, 1).tolist() == rows.tolist()
 
 
-def test_what_vmap_can_not_batch() -> None:
+def adding_outside() -> tuple[Any, Any, Any]:
+    """A compiled function that adds to an array from outside, which no batch can; that array, and rows to add."""
     total, rows = np.zeros(2), np.asarray([[1.0, 2.0], [3.0, 4.0]])
 
     def adding(row: Any) -> Any:
         total[...] += row
         return row.sum()
 
-    function = np.compile(adding, backend="eager")
+    return np.compile(adding, backend="eager"), total, rows
+
+
+def test_what_vmap_can_not_batch() -> None:
+    function, total, rows = adding_outside()
     with pytest.raises(RuntimeError, match="at once"):
         np.vmap(function, fallback=False)(rows)
     with pytest.warns(RuntimeWarning) as told:
@@ -216,13 +221,7 @@ def test_a_wrapper_of_a_compiled_function_is_python() -> None:
 
 
 def test_what_can_not_be_batched() -> None:
-    total, rows = np.zeros(2), np.asarray([[1.0, 2.0], [3.0, 4.0]])
-
-    def adding(row: Any) -> Any:
-        total[...] += row
-        return row.sum()
-
-    function = np.compile(adding, backend="eager")
+    function, total, rows = adding_outside()
     with pytest.raises(RuntimeError, match="at once"):
         np.vectorized_map(function, rows, fallback=False)
     with pytest.warns(RuntimeWarning, match="once for each element"):
