@@ -18,7 +18,6 @@ from backend_torch.tensors.dtypes import to_numpy, to_torch
 from tnp._core.base import wrap
 from tnp._core.convert import asarray, home_of, output_tensor, tensor_of
 from tnp._core.errors import explain, normalize_axes
-from tnp._creation.filled import full
 from tnp._indexing.selection import where
 from tnp._manipulation.shape import squeeze
 from tnp._math import mathematics, reductions
@@ -253,12 +252,13 @@ def polygamma(n: Any, x: Any) -> Any:
     Parameters
     ----------
     n : array_like
-        The orders; below 0 the result is NaN. Each order among them is one call of torch's function.
+        The orders; where one is negative or no whole number the result is NaN.
     x : array_like
 
     Returns
     -------
     ndarray
+        float32 if both operands are, else float64.
 
     Notes
     -----
@@ -270,13 +270,8 @@ def polygamma(n: Any, x: Any) -> Any:
     >>> np.special.polygamma(1, np.asarray([1.0]))
     array([1.64493407])
     """
-    (tensor,) = floats("polygamma", x)
-    orders = asarray(n, device=tensor.device)
-    shape = np.broadcast_shapes(orders.shape, tuple(tensor.shape))
-    result = full(shape, np.nan, to_numpy[tensor.dtype], device=tensor.device)
-    for order in sorted({int(each) for each in orders.ravel().tolist() if each >= 0}):
-        result = where(orders == order, wrap(kernels.polygamma(order, tensor)), result)
-    return result[()]
+    orders, tensor = floats("polygamma", asarray(n), asarray(x))
+    return wrap(kernels.polygamma(orders, tensor))
 
 
 def multigammaln(a: Any, d: int) -> Any:

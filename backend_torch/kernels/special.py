@@ -17,7 +17,7 @@ from backend_torch.kernels.bessel import j0, j1, y0, y1  # noqa: F401
 # isort: off
 from torch.special import (  # noqa: F401  the functions that are right as they are
     digamma, entr, erf, erfc, erfcx, erfinv, exp2, expit, expm1, gammainc, gammaincc, gammaln, i0, i0e, i1, i1e, log1p,
-    log_ndtr, logit, ndtr, ndtri, zeta,
+    log_ndtr, logit, ndtr, ndtri,
 )
 # fmt: on
 # isort: on
@@ -45,9 +45,17 @@ def xlog1py(x: Tensor, y: Tensor) -> Tensor:
     return special.xlog1py(x, y)
 
 
-def polygamma(order: int, x: Tensor) -> Tensor:
-    """Return the derivative of ``digamma`` of this order."""
-    return special.polygamma(order, x)
+def zeta(x: Tensor, q: Tensor) -> Tensor:
+    """Return the Hurwitz zeta function, 0 for an infinite q, where torch's is NaN."""
+    far = q == torch.inf
+    return torch.where(far & (x > 1), 0.0, special.zeta(x, torch.where(far, 1.0, q)))
+
+
+def polygamma(orders: Tensor, x: Tensor) -> Tensor:
+    """Return the derivatives of ``digamma`` of these orders, by the zeta function as SciPy does."""
+    factorials = torch.exp(torch.lgamma(orders.double() + 1)).round()
+    factors = torch.where(orders % 2 == 0, -factorials, factorials).to(x.dtype)
+    return torch.where(orders == 0, digamma(x), torch.where(orders % 1 == 0, factors * zeta(orders + 1, x), torch.nan))
 
 
 def multigammaln(x: Tensor, dimensions: int) -> Tensor:

@@ -91,11 +91,40 @@ def test_pickle() -> None:
     assert pickle.loads(pickle.dumps(tnp.special.erf)) is tnp.special.erf
 
 
-def test_polygamma_and_multigammaln() -> None:
-    orders = np.array([[0], [1], [3]])
-    close(tnp.special.polygamma(2, tnp.asarray(VALUES)), scipy_special.polygamma(2, VALUES))
-    close(tnp.special.polygamma(tnp.asarray(orders), tnp.asarray(VALUES)), scipy_special.polygamma(orders, VALUES))
-    assert np.isnan(tnp.special.polygamma(-1, 2.0)) and tnp.special.polygamma([1, 2], tnp.ones(2, "f4")).dtype == "f4"
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize(
+    "orders", [0, 2, -1, 1.5, 30, [1] * len(VALUES), np.float32(1), np.array([[0], [1], [3]]), np.ones((2, 1), "f4")]
+)
+def test_polygamma(orders: Any, dtype: str) -> None:
+    x = VALUES[1:].astype(dtype) if isinstance(orders, np.ndarray) else VALUES.astype(dtype)
+    with np.errstate(all="ignore"):
+        expected = scipy_special.polygamma(orders, x)
+    actual = tnp.special.polygamma(tnp.asarray(orders) if isinstance(orders, np.ndarray) else orders, tnp.asarray(x))
+    assert actual.dtype == expected.dtype and actual.shape == expected.shape
+    single = np.float32 in (actual.dtype, x.dtype)  # SciPy computes digamma in x's dtype, whatever the result's
+    np.testing.assert_allclose(tnp.asnumpy(actual), expected, rtol=1e-6 if single else 1e-12)
+
+
+@pytest.mark.parametrize("order", range(4))
+def test_polygamma_at_poles_and_of_negative_numbers(order: int) -> None:
+    x = np.array([0.0, -1.0, -2.0, -0.5, -3.25, np.nan, np.inf])
+    expected = scipy_special.polygamma(order, x)
+    np.testing.assert_allclose(tnp.asnumpy(tnp.special.polygamma(order, tnp.asarray(x))), expected, rtol=1e-12)
+
+
+def test_zeta_of_infinities() -> None:
+    x, q = np.array([[-1.0], [0.0], [1.0], [1.5], [2.0], [np.inf], [np.nan]]), np.array([0.5, 1.0, np.inf, np.nan])
+    with np.errstate(all="ignore"):
+        close(tnp.special.zeta(tnp.asarray(x[2:]), tnp.asarray(q)), scipy_special.zeta(x[2:], q))
+
+
+def test_gradient_of_polygamma() -> None:
+    orders = tnp.asarray([[0], [1], [3]])
+    x = torch.tensor([0.25, 0.5, 2.75], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda t: tnp.special.polygamma(orders, tnp.asarray(t)).tensor, (x,))
+
+
+def test_multigammaln() -> None:
     close(tnp.special.multigammaln(tnp.asarray(VALUES[4:]), 2), scipy_special.multigammaln(VALUES[4:], 2))
     assert tnp.isnan(tnp.special.multigammaln(tnp.asarray([0.1]), 2)).all()
 
