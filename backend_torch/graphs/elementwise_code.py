@@ -31,7 +31,7 @@ from backend_torch.graphs.graph import Graph
 from backend_torch.kernels import host
 from backend_torch.tensors import aliasing, trace_state
 from backend_torch.tensors.dtypes import SIGNED
-from backend_torch.torch_private import vector_library
+from backend_torch.torch_private import inductor_threads, vector_library
 from backend_torch.torch_private.operators import OpOverload
 
 Tensor = torch.Tensor
@@ -42,7 +42,6 @@ _KINDS = {
     torch.int64: ("long", "long"),
 }  # fmt: skip
 _INTEGERS = (torch.int32, torch.int64)
-_CHUNK = 4096  # elements for each thread at least: starting OpenMP's threads costs as much as some thousand elements
 _MOST = 500  # operations of a graph at most: Inductor compiles a longer graph in parts, which is faster
 _EXACT = 2**53  # Python ints up to this are exact as floats
 _FLAGS = (
@@ -55,6 +54,7 @@ _MATHEMATICS = {
     "hypot": "u05", "log": "u10", "log10": "u10", "log1p": "u10", "log2": "u10", "pow": "u10", "rint": "", "sin": "u10",
     "sinh": "u10", "sqrt": "", "tan": "u10", "tanh": "u10", "trunc": "",
 }  # fmt: skip
+_MATHEMATICAL = re.compile(r"\b(f\d+|exponential)\(")
 _SAME = "{0}"
 # {0}, {1} are the operands; $f is a vector function; ALL(c) is a vector of c; a bool is a mask with all bits or none.
 _FLOATS = {
@@ -248,13 +248,19 @@ def program(graph: Graph) -> Program | None:
         trace_state.raise_of_signal(error)
         log.info("tnp.compile: Inductor compiles an elementwise graph: %s: %s", type(error).__name__, error)
         return None
-    threads = max(1, min(torch.get_num_threads(), writer.count // _CHUNK))
+    threads = max(1, min(torch.get_num_threads(), int(writer.count * writer.work) // inductor_threads.WORK))
     made = [(tuple(writer.shape), stride, dtype) for stride, dtype in writer.results]
     return runner(kernel, len(graph.inputs), writer.inputs, made, [writer.count, threads])
 
 
 class _Writer:
-    """Writes the C++ of one graph. Its function takes ``inputs`` and then ``results``."""
+    """Writes the C++ of one graph. Its function takes ``inputs`` and then ``results``.
+
+    Attributes
+    ----------
+    work : float
+        Operations on 8 bytes for each element.
+    """
 
     def __init__(self, graph: Graph, size: int) -> None:
         self.graph = graph
@@ -295,6 +301,7 @@ class _Writer:
         lanes = self._size // self.dtype.itemsize
         names: dict[Any, str] = {}
         lines = list(self._operations(names))
+        functions = sum([line.loop is not None or _MATHEMATICAL.search(line.text) is not None for line in lines])
         kinds: dict[int, str] = {}
         places: dict[str, int] = {}  # name -> its memory
         for index, node in enumerate(self._inputs):
@@ -308,6 +315,7 @@ class _Writer:
                 raise _Others
             places[names[node]] = len(kinds)
             kinds[len(kinds)] = "char" if value.dtype is torch.bool else "T"
+        self.work = (len(lines) + inductor_threads.CALL * functions + len(kinds)) * self.dtype.itemsize / 8
         text = _PRELUDE.format(
             scalar=scalar, integer=integer, size=self._size, lanes=lanes, copies=", ".join(["c"] * lanes)
         )

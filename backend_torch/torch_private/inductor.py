@@ -22,7 +22,14 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from backend_torch.torch_private import inductor_code, inductor_kernels, inductor_passes, inductor_vector_code, traces
+from backend_torch.torch_private import (
+    inductor_code,
+    inductor_kernels,
+    inductor_passes,
+    inductor_threads,
+    inductor_vector_code,
+    traces,
+)
 from backend_torch.torch_private.operators import HigherOrderOperator, schema_of
 from backend_torch.torch_private.patches import Patches
 
@@ -31,13 +38,11 @@ Table = dict[Any, Callable[..., Any]]
 Program = Callable[[list[Tensor]], Sequence[Tensor]]
 """Compiled code: takes its inputs in a list, which it may empty, and returns its outputs in a sequence."""
 
-# min_chunk_size: starting OpenMP's threads costs as much as some thousand elements (torch's limit is 512 a thread).
 # emulate_precision_casts: low precision is rounded after each operation, as when the operations run one by one.
 SETTINGS: dict[str, Any] = {
     "size_asserts": False,
     "alignment_asserts": False,
     "emulate_precision_casts": True,
-    "cpp.min_chunk_size": 4096,
     "cpp.use_decompose_tanh": False,
     # Inductor may keep graphs with loops and branches on disk: the cache key holds their bodies.
     # The key also holds the versions of our vector code and passes: code compiled without them is slower, or wrong.
@@ -61,6 +66,7 @@ PATCHES = Patches(
         *inductor_passes.put(patches),
         *inductor_vector_code.put(patches),
         *inductor_kernels.put(patches),
+        *inductor_threads.put(patches),
     ]
 )
 

@@ -330,6 +330,13 @@ ROWS = [
         test=_MENDED + "test_inductor_forgets_what_a_loop_waits_for",
     ),
     Row(
+        "inductor_threads",
+        "torch._inductor.codegen.cpp.CppKernel torch._inductor.codegen.cpp.CppVecKernel torch._inductor.config",
+        "Inductor starts threads for a number of elements, whatever a loop computes of them",
+        patched="the method that says which loops get threads; while tnp compiles, in that thread",
+        test="tests/backend_torch/torch_private/test_inductor_threads.py",
+    ),
+    Row(
         "inductor_vector_code",
         "torch._inductor.codegen.cpp.CppKernel torch._inductor.config.emulate_precision_casts",
         "where a kernel casts to a low precision and back, Inductor reads the number from before, even if told to "
