@@ -69,6 +69,7 @@ class _Uncompiled(threading.local):
 
 
 _uncompiled = _Uncompiled()
+_NOTHING = contextlib.nullcontext()
 _told_of_transform: set[Any] = set()  # code of functions that a transform ran in Python
 
 
@@ -280,9 +281,11 @@ class _Signatures:
     def _on_arrays(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a function with tnp's arrays over the memory of NumPy's; what it sets by `seterr` ends with the call."""
         given = [*args, *kwargs.values()]
-        taken = pieces.taken(given)
-        is_part = self.fullgraph is None
-        with contextlib.nullcontext() if is_part else errstate.kept(), _uncompiled:
+        taken = pieces.taken(given) if np.ndarray in map(type, given) else given
+        scope = _NOTHING if self.fullgraph is None else errstate.Kept()
+        with scope, _uncompiled:
+            if taken is given:
+                return function(*args, **kwargs)
             result = function(*taken[: len(args)], **dict(zip(kwargs, taken[len(args) :], strict=True)))
         pieces.check(given, taken)
         return result

@@ -87,15 +87,17 @@ def _set(setting: _Setting) -> None:
         _watching.is_on = False
 
 
-@contextlib.contextmanager
-def kept() -> Iterator[None]:
+class Kept:
     """A scope with which the settings end that are made inside."""
-    before = _setting.get()
-    with np.errstate():
-        try:
-            yield
-        finally:
-            _set(before)
+
+    def __enter__(self) -> None:
+        self._before, self._numpy = _setting.get(), np.errstate()
+        self._numpy.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._numpy.__exit__(*error)
+        if _setting.get() is not self._before:
+            _set(self._before)
 
 
 @contextlib.contextmanager
