@@ -304,13 +304,17 @@ PyObject* by_numpy(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject*
       [] { return Py_NewRef(Py_None); });
 }
 
-// Make a tensor of a new NumPy array in C order or of a scalar of NumPy's, or a tuple of them; nullptr without an
-// exception for anything else.
+// Make a tensor of a NumPy array, which is copied unless it is new and in C order, or of a scalar of NumPy's, or a tuple
+// of them; nullptr without an exception for anything else.
 PyObject* as_tensors(PyObject* result) {
   if (Py_TYPE(result) == numpy_array) {
     const auto* given = reinterpret_cast<const NumpyArray*>(result);
-    bool is_new = given->base == nullptr && given->flags & IN_C_ORDER && read_dtype(given->dtype, NONE) != NONE;
-    return is_new ? THPVariable_Wrap(tensor_of(result)) : nullptr;
+    if (read_dtype(given->dtype, NONE) == NONE) return nullptr;
+    if (given->base == nullptr && given->flags & IN_C_ORDER) return THPVariable_Wrap(tensor_of(result));
+    PyObject* copy = PyObject_CallMethod(result, "copy", nullptr);
+    PyObject* tensor = copy == nullptr ? nullptr : THPVariable_Wrap(tensor_of(copy));
+    Py_XDECREF(copy);
+    return tensor;
   }
   if (!PyTuple_Check(result)) {
     int8_t dtype = read_dtype(reinterpret_cast<PyObject*>(Py_TYPE(result)), NONE);
