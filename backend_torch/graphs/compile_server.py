@@ -9,11 +9,13 @@ import os
 import pickle
 import select
 import sys
+import warnings
 from typing import Any
 
 import torch
 
 from backend_torch.graphs import code_cache, compiling
+from backend_torch.kernels import fft  # noqa: F401  its operation: import tnp leaves it to tnp.fft
 
 _IDLE = 60.0  # seconds after which a process without a task ends
 
@@ -22,6 +24,7 @@ def serve() -> None:
     """Compile what comes by the standard input, one task after another, until there is none for long."""
     outcomes = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a compiler prints is no outcome
+    warnings.simplefilter("ignore")  # they would name lines of torch: the program has its own from the trace
     while select.select([sys.stdin.buffer], [], [], _IDLE)[0]:
         try:
             task = pickle.load(sys.stdin.buffer)

@@ -37,7 +37,6 @@ from backend_torch.graphs import (
 from backend_torch.graphs.decompositions import IN_PROCESS, TABLE
 from backend_torch.graphs.graph import Graph
 from backend_torch.graphs.watching import Watch
-from backend_torch.kernels import indexing, linalg, products, sorting
 from backend_torch.tensors import aliasing, trace_state
 from backend_torch.tensors.aliasing import Output
 from backend_torch.tensors.shape import inverse, memory_axes
@@ -755,10 +754,7 @@ class Executable:
         with mode:
             pure = inductor.functional(module, inputs, IN_PROCESS, self._settings or {})
         loops.unroll(pure)
-        products.choose(pure)
-        sorting.choose(pure)
-        indexing.choose(pure)
-        linalg.choose(pure)
+        whole_calls.choose(pure)
         drawn = random_inputs.taken_out(pure)
         settings = self._settings_of(pure)
         inputs += [traces.like(mode, tensor) for _, tensor in drawn]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 
-from backend_torch.kernels import graph_operations
+from backend_torch.kernels import graph_operations, host
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.out_of_memory import explaining
 
@@ -58,16 +59,26 @@ def _empty(tensor: Tensor, name: str, lengths: Sequence[int], axes: Sequence[int
     return torch.empty(shape, dtype=dtype, device=tensor.device)
 
 
-_of_open_sizes = graph_operations.operation(
-    "fourier(Tensor points, str name, SymInt[] lengths, int[] axes, str? norm) -> Tensor", _in_order, _in_order, _empty
+def _on_host(tensor: Tensor, name: str, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
+    """As eager code: torch prepares a transform for longer than NumPy transforms few points."""
+    if tensor.numel() > host.MANY:
+        return _in_order(tensor, name, lengths, axes, norm)
+    given = (lengths[0], axes[0]) if name in _HALVED else (lengths, axes)
+    found: Tensor = host.called(getattr(np.fft, name), tensor, *given, norm)
+    return found
+
+
+_whole = graph_operations.operation(
+    "fourier(Tensor points, str name, SymInt[] lengths, int[] axes, str? norm) -> Tensor", _on_host, _in_order, _empty
 )
 """A transform to C order: torch's own decide symbolic sizes (the meta function of ``_fft_c2c``)."""
 
 
 def _transformed(tensor: Tensor, name: str, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
     if trace_state.is_tracing() and tensor.is_contiguous():
-        if any(type(size) is not int for size in (*tensor.shape, *lengths)):
-            return _of_open_sizes(tensor, name, lengths, axes, norm)
+        is_open = any(type(size) is not int for size in (*tensor.shape, *lengths))
+        if is_open or (tensor.is_cpu and tensor.numel() <= host.MANY):
+            return _whole(tensor, name, lengths, axes, norm)
     return _laid_out(_by_torch(tensor, name, lengths, axes, norm), tensor)
 
 

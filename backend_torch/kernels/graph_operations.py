@@ -26,6 +26,11 @@ KERNELS: dict[Any, Function] = {}
 """Operation -> what computes it on the CPU. Machine code calls this: torch's dispatcher would take longer."""
 
 
+def direct(name: str, kernel: Function) -> None:
+    """Let machine code call what computes an operation on the CPU."""
+    KERNELS[getattr(torch.ops.tnp, name).default] = inductor_code.KERNELS[name] = kernel
+
+
 def operation(schema: str, kernel: Function, steps: Function, shape: Function | None = None) -> Function:
     """Define an operation, and return the function that calls it in plain traces for the CPU, else its steps.
 
@@ -43,8 +48,8 @@ def operation(schema: str, kernel: Function, steps: Function, shape: Function | 
     name = schema.partition("(")[0]
     _library.define(schema)
     call = getattr(torch.ops.tnp, name).default
-    STEPS[call], KERNELS[call] = steps, kernel
-    inductor_code.KERNELS[name] = kernel
+    STEPS[call] = steps
+    direct(name, kernel)
 
     def recorded(*args: Any) -> Tensor:
         tensors = [each for each in args if isinstance(each, Tensor)]

@@ -22,7 +22,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.fx import Graph, GraphModule, Node
 
-from backend_torch.kernels import host
+from backend_torch.kernels import graph_operations, host
 from backend_torch.kernels.reductions import root
 from backend_torch.tensors import out_of_memory, trace_state
 from backend_torch.tensors.memory import is_readable, may_be_asked
@@ -112,7 +112,9 @@ _library = torch.library.Library("tnp", "FRAGMENT")
 _library.define("det(Tensor matrices) -> Tensor")
 DET = torch.ops.tnp.det.default
 """The determinant in graphs: torch's, with derivatives that hold for singular matrices."""
-_library.impl("det", _small_by_numpy(np.linalg.det, torch.linalg.det), "CompositeExplicitAutograd")
+_det_of_graph = _small_by_numpy(np.linalg.det, torch.linalg.det)
+_library.impl("det", _det_of_graph, "CompositeExplicitAutograd")
+graph_operations.direct("det", _det_of_graph)
 _library.impl("det", _det_recorded, "Autograd")
 torch.library.register_fake("tnp::det", lambda matrices: matrices.new_empty(matrices.shape[:-2]), lib=_library)
 torch.library.register_vmap(
@@ -306,7 +308,13 @@ def _without_data(name: str, values: list[Tensor]) -> Tensor:
     return values[-1].new_empty(values[-1].shape)
 
 
-_library.impl("small_matrix", lambda name, values: _SMALL[name](*values), "CPU")
+def _by_name(name: str, values: list[Tensor]) -> Tensor:
+    found: Tensor = _SMALL[name](*values)
+    return found
+
+
+_library.impl("small_matrix", _by_name, "CPU")
+graph_operations.direct("small_matrix", _by_name)
 
 
 def choose(module: GraphModule) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
+from backend_torch.kernels import graph_operations
 from backend_torch.kernels.kernel import Kernel, same_bits
 from backend_torch.tensors import devices
 from backend_torch.tensors.casting import cast
@@ -86,6 +87,7 @@ def _onednn_matmul(one: Tensor, other: Tensor) -> Tensor:
 _library = torch.library.Library("tnp", "DEF")
 _library.define("mm(Tensor one, Tensor other) -> Tensor")
 _library.impl("mm", _onednn_matmul, "CPU")
+graph_operations.direct("mm", _onednn_matmul)
 torch.library.register_fake("tnp::mm", lambda one, other: one.new_empty((one.shape[0], other.shape[1])), lib=_library)
 
 

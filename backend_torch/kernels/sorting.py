@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.fx import GraphModule, Node
+from torch.fx import Graph, GraphModule, Node
 
 from backend_torch.kernels import graph_operations, host, reductions
 from backend_torch.kernels.order import has_nan, nan_class, ordered, precedes, restored, reversed_order
+from backend_torch.tensors import trace_state
 from backend_torch.tensors.dtypes import SIGNED
 from backend_torch.tensors.memory import is_readable
 from backend_torch.tensors.out_of_memory import explaining
@@ -130,12 +131,20 @@ def _without_data(dtype: torch.dtype | None, values: Tensor, *_: Any) -> Tensor:
     return values.new_empty(values.shape, dtype=dtype)
 
 
-_library.impl("sorted", lambda values, dim, stable: sort(values.contiguous(), dim, stable), "CPU")
-_library.impl("order", lambda values, dim, stable: argsort(values.contiguous(), dim, stable), "CPU")
-_library.impl("partitioned", _partitioned, "CPU")
-torch.library.register_fake("tnp::sorted", partial(_without_data, None), lib=_library)
-torch.library.register_fake("tnp::partitioned", partial(_without_data, None), lib=_library)
-torch.library.register_fake("tnp::order", partial(_without_data, torch.int64), lib=_library)
+def _sorted(values: Tensor, dim: int, stable: bool) -> Tensor:
+    return sort(values.contiguous(), dim, stable)
+
+
+def _order(values: Tensor, dim: int, stable: bool) -> Tensor:
+    return argsort(values.contiguous(), dim, stable)
+
+
+for _name, _kernel, _dtype in (
+    ("sorted", _sorted, None), ("order", _order, torch.int64), ("partitioned", _partitioned, None),
+):  # fmt: skip
+    _library.impl(_name, _kernel, "CPU")
+    torch.library.register_fake(f"tnp::{_name}", partial(_without_data, _dtype), lib=_library)
+    graph_operations.direct(_name, _kernel)
 
 
 def choose(module: GraphModule) -> None:
@@ -147,29 +156,35 @@ def choose(module: GraphModule) -> None:
         dim = node.kwargs.get("dim", -1) % max(value.dim(), 1)
         if value.device.type != "cpu" or node.kwargs.get("descending"):
             continue
-        if not isinstance(value.numel(), int) or value.numel() < host.FEW:
+        if not isinstance(value.numel(), int) or not value.numel():
             continue
         made_of = node.meta["val"][0]
         axes = sorted(range(value.dim()), key=lambda axis: -made_of.stride(axis))  # as they lie in memory
         if not made_of.permute(axes).is_contiguous():
             continue
         parts = {part.args[1]: part for part in node.users}
+        moved = [each.permute(axes) for each in (value, *node.meta["val"])]
         with graph.inserting_before(node):
-            lines, along = graph.call_function(aten.permute.default, (values, axes)), axes.index(dim)
+            lines, along = _called(graph, aten.permute.default, moved[0], values, axes), axes.index(dim)
             if 1 in parts:
-                order = graph.call_function(ops.order.default, (lines, along, stable))
-                made = {0: graph.call_function(aten.gather.default, (lines, along, order)), 1: order}
+                order = _called(graph, ops.order.default, moved[2], lines, along, stable)
+                made = {0: _called(graph, aten.gather.default, moved[1], lines, along, order), 1: order}
             elif (places := _places_read(parts[0], dim)) is not None:
-                made = {0: graph.call_function(ops.partitioned.default, (lines, along, *places))}
+                made = {0: _called(graph, ops.partitioned.default, moved[1], lines, along, *places)}
             else:
-                made = {0: graph.call_function(ops.sorted.default, (lines, along, stable))}
+                made = {0: _called(graph, ops.sorted.default, moved[1], lines, along, stable)}
             back = [axes.index(axis) for axis in range(value.dim())]
             for place, part in parts.items():
-                result = graph.call_function(aten.permute.default, (made[place], back))
-                result.meta["val"] = node.meta["val"][place]
+                result = _called(graph, aten.permute.default, node.meta["val"][place], made[place], back)
                 part.replace_all_uses_with(result)
     graph.eliminate_dead_code()
     module.recompile()
+
+
+def _called(graph: Graph, function: Any, value: Tensor, *args: Any) -> Node:
+    made = graph.call_function(function, args)
+    made.meta["val"] = value
+    return made
 
 
 def _places_read(values: Node, dim: int) -> tuple[list[int], list[Node]] | None:
@@ -240,6 +255,21 @@ def searchsorted(line: Tensor, values: Tensor, right: bool, sorter: Tensor | Non
     given = host.small(values, line) if sorter is None else None
     if given is not None:
         return host.wrapped(given[1].searchsorted(given[0], "right" if right else "left"))
+    if trace_state.is_tracing() and sorter is None and host.has_sizes(line) and host.is_plain(values):
+        if values.numel() > 1:
+            return _whole_search(line, values, right)
+    return _search(line, values, right, sorter)
+
+
+def _on_host(line: Tensor, values: Tensor, right: bool) -> Tensor:
+    """``searchsorted`` as eager code computes it: NumPy takes less time for few elements."""
+    if max(len(line), values.numel()) > host.MANY:
+        return searchsorted(line, values, right)
+    found: Tensor = host.called(np.searchsorted, line, values, "right" if right else "left")
+    return found
+
+
+def _search(line: Tensor, values: Tensor, right: bool, sorter: Tensor | None = None) -> Tensor:
     if sorter is not None:
         line = restored(ordered(line).index_select(0, sorter), line.dtype)
     if line.is_complex():
@@ -254,6 +284,11 @@ def searchsorted(line: Tensor, values: Tensor, right: bool, sorter: Tensor | Non
             return torch.where(values.isnan(), found.new_full((), size), found.minimum(first))
         return torch.where(values.isnan(), first, found)
     return _searched(ordered(line), ordered(values), right)
+
+
+_whole_search = graph_operations.operation(
+    "searchsorted(Tensor line, Tensor values, bool right) -> Tensor", _on_host, _search
+)
 
 
 @explaining

@@ -53,11 +53,6 @@ def torch_of_code() -> _Names:
     return TORCH
 
 _OPERATORS = {"aten", "mkl", "mkldnn"}  # namespaces whose operators are torch's own C++
-_OWN = frozenset({
-    "histogram", "isin", "mm", "order", "packbits", "partitioned", "reduce", "sorted", "ufunc", "ufunc_of_two",
-    "unpackbits",
-})  # fmt: skip
-"""Operations of tnp, defined when it is imported."""
 
 
 def _known() -> dict[str, Any]:
@@ -133,7 +128,7 @@ def _is_torchs(chain: Sequence[str], names: Mapping[str, Any]) -> bool:
     if chain[0] != "torch":
         return True
     if chain[1] == "ops":
-        return chain[2] in _OPERATORS or (chain[2] == "tnp" and chain[3] in _OWN)
+        return chain[2] in _OPERATORS or (chain[2] == "tnp" and chain[3] in KERNELS)
     return not chain[1].startswith("_")
 
 

@@ -81,6 +81,13 @@ class Module(_LazyGraphModule):
             return super()._real_recompile()
 
 
+def code_of(module: GraphModule) -> Callable[..., Any]:
+    """Return the Python code of a copied graph, which its own call reaches by three others."""
+    module.recompile()
+    _LazyGraphModule.force_recompile(module)
+    return module.forward
+
+
 def _put(patches: Patches) -> list[Undo]:
     """Let graphs wait with their code, and keep torch from logging errors that tnp raises in NumPy's words.
 

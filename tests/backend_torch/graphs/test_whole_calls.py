@@ -40,14 +40,63 @@ def drawn(dtype: str) -> tuple[numpy.ndarray, numpy.ndarray]:
     return x, rng.integers(-40, 40, N)
 
 
+LIBRARIES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "sort": lambda np, x, m: (np.sort(x), np.sort(m, axis=0), np.sort(x[:9])),
+    "sort of a view": lambda np, x, m: (np.sort(m[::2, ::2], axis=0), np.sort(m.T, axis=0), np.sort(m.T)),
+    "argsort": lambda np, x, m: (np.argsort(x, kind="stable"), np.argsort(m, axis=0, kind="stable")),
+    "partition": lambda np, x, m: np.partition(x, 300),
+    "searchsorted": lambda np, x, m: (np.searchsorted(m[0], x), np.searchsorted(x, m, side="right")),
+    "matrices": lambda np, x, m: (np.linalg.inv(m), np.linalg.cholesky(m @ m.T), np.linalg.det(m)),
+    "solve": lambda np, x, m: np.linalg.solve(m, m[:, :3]),
+    "decompositions": lambda np, x, m: (np.linalg.qr(m), np.linalg.svd(m), np.linalg.eigvals(m).shape),
+    "eigh": lambda np, x, m: (np.linalg.eigh(m @ m.T)[0], np.linalg.eigvalsh(m @ m.T)),
+    "products": lambda np, x, m: (m @ m, m.T @ m, np.matmul(m[None], m[None])),
+    "transforms": lambda np, x, m: (np.fft.rfft(x), np.fft.fft2(m), np.fft.irfft(x), np.fft.ifft(x, norm="ortho")),
+    "bessel": lambda np, x, m: np.i0(x),
+}
+
+
+IN_DOUBLE = {"matrices", "solve", "decompositions", "eigh"}  # which float32 is cast to
+
+
+def refuse(*_: Any) -> Any:
+    raise AssertionError("a compiler is called")
+
+
+@pytest.fixture(autouse=True)
+def without_inductor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inductor, "compiled", refuse)
+    monkeypatch.setattr(compiling.code_cache, "load", refuse)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [(name, "float64") for name in LIBRARIES]
+    + [(name, "float32") for name in LIBRARIES if name not in IN_DOUBLE],
+)
+def test_libraries_need_no_compiler(name: str, dtype: str) -> None:
+    rng = numpy.random.default_rng(1)
+    arrays = rng.normal(size=5000).astype(dtype), (rng.normal(size=(60, 60)) + 9 * numpy.eye(60)).astype(dtype)
+    ours = [placed(tnp, array) for array in arrays]
+    compiled = tnp.compile(lambda x, m: LIBRARIES[name](tnp, x, m), fullgraph=True)
+    expected = LIBRARIES[name](numpy, *arrays)
+    for _ in range(2):
+        assert_same(expected, compiled(*ours), rtol=1e-4 if dtype == "float32" else 1e-9, atol=1e-4)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_singular_matrix_raises() -> None:
+    inverse = tnp.compile(tnp.linalg.inv, fullgraph=True)
+    for size in (3, 200):
+        with pytest.raises(tnp.linalg.LinAlgError, match="ingular"):
+            inverse(tnp.zeros((size, size)))
+
+
 @pytest.mark.filterwarnings("ignore:overflow encountered in ldexp")
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 @pytest.mark.parametrize("name", CALLS)
 def test_needs_no_compiler(name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any) -> Any:
-        raise AssertionError("a compiler is called")
-
-    monkeypatch.setattr(inductor, "compiled", refuse)
     monkeypatch.setattr(compiling.elementwise_code, "compiled", refuse)
     arrays = drawn(dtype)
     ours = [placed(tnp, array) for array in arrays]
