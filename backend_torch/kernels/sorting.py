@@ -148,7 +148,7 @@ for _name, _kernel, _dtype in (
 
 
 def choose(module: GraphModule) -> None:
-    """Let graphs sort many values as eager code does, or partition them if only a few places are read."""
+    """Let graphs sort as eager code does, or partition them if only a few places are read."""
     graph, ops = module.graph, torch.ops.tnp
     for node in graph.find_nodes(op="call_function", target=aten.sort.stable):
         values, stable = node.args[0], node.kwargs["stable"]
