@@ -34,8 +34,8 @@ from tnp._core.base import SCALARS, flatiter, indirect, like, ndarray, number, s
 from tnp._core.derived_classes import kept
 from tnp._core.dtype_table import PLAIN
 from tnp._core.dtypes import DtypeError, native, tensor_dtype
-from tnp._core.errors import MOST_DIMENSIONS, copy_mode, explain, warn
-from tnp._core.interop import NO_COPY, check_libraries, check_library, host_values
+from tnp._core.errors import MOST_DIMENSIONS, call, copy_mode, explain, warn
+from tnp._core.interop import NO_COPY, NO_COPY_KEYWORD, check_libraries, check_library, host_values
 from tnp._core.readonly_views import readonly_array, view_like, view_of
 
 Tensor = Any
@@ -236,11 +236,11 @@ def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[n
     if dtype is not None:
         tensor_dtype(dtype)  # raises before NumPy reads the data if no tensor can carry it
     if getattr(getattr(type(value), "__array__", None), "gives_ours", False):
-        with contextlib.suppress(TypeError):  # __array__ has no such arguments: NumPy says so
+        with contextlib.suppress(TypeError):  # __array__ has no argument dtype: NumPy says so
             if isinstance(found := _asked(value, dtype, copy), (ndarray, np.ndarray)):
                 return asarray(found), bool(copy)
     try:
-        read = np.array(value, dtype, copy=copy)
+        read = call(np.array, value, dtype, copy=copy)
     except ValueError as error:  # __array__ is trusted to return a copy if one was asked for
         return _by_protocol(value, dtype, copy, error), bool(copy)
     array, is_fresh = _of_numpy(read, dtype, copy, copy or isinstance(value, _OWN_MEMORY))
@@ -266,10 +266,22 @@ def _of_numpy(array: np.ndarray, dtype: Any, copy: bool | None, is_fresh: bool) 
     return wrap_array(memory.fresh(tensor) if is_fresh else tensor), is_fresh
 
 
-def _asked(value: Any, dtype: Any, copy: bool | None) -> Any:
-    """Return what ``value.__array__`` returns, called as NumPy calls it."""
+def _asked(value: Any, dtype: Any, copy: bool | None, is_first: bool = True) -> Any:
+    """Return what ``value.__array__`` returns, called as NumPy calls it, with its warning at the first call."""
     arguments = () if dtype is None else (np.dtype(dtype),)
-    return value.__array__(*arguments) if copy is None else value.__array__(*arguments, copy=copy)
+    if copy is None:
+        return value.__array__(*arguments)
+    try:
+        return value.__array__(*arguments, copy=copy)
+    except TypeError as error:
+        if "__array__() got an unexpected keyword argument 'copy'" not in str(error):
+            raise
+    if is_first:
+        warn(NO_COPY_KEYWORD, DeprecationWarning)
+    if not copy:
+        raise ValueError(NO_COPY)
+    found = value.__array__(*arguments)
+    return found.copy() if isinstance(found, (ndarray, np.ndarray)) else found
 
 
 def _by_protocol(value: Any, dtype: Any, copy: bool | None, error: ValueError) -> ndarray:
@@ -280,11 +292,7 @@ def _by_protocol(value: Any, dtype: Any, copy: bool | None, error: ValueError) -
         if copy is False:
             raise ValueError(NO_COPY)
         return wrap_array(_stacked(value, None, None))
-    try:
-        array = _asked(value, dtype, copy)
-    except TypeError:  # __array__ has no argument copy; NumPy has warned of that
-        array = _asked(value, dtype, None)
-        array = array.copy() if copy and isinstance(array, ndarray) else array
+    array = _asked(value, dtype, copy, is_first=False)
     if not isinstance(array, ndarray):
         raise error
     return asarray(array)

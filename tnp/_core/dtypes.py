@@ -14,7 +14,25 @@ from tnp._core.base import ndarray, scalar
 
 
 class DtypeError(TypeError):
-    """No tensor can carry a dtype."""
+    """No tensor can carry a dtype, which is the argument, or is in a text.
+
+    The text is written when it is read. NumPy computes after most of these errors, and would take less time than the
+    text of a structure with many fields.
+    """
+
+    def __str__(self) -> str:
+        (dtype,) = self.args
+        if isinstance(dtype, str):
+            return dtype
+        if not dtype.isnative and dtype.newbyteorder("=") in backend.to_torch:
+            return (
+                f"no tensor has the byte order of {dtype!r}: x.byteswap().tobytes() gives such bytes of an array x in "
+                "this machine's order, and frombuffer and asarray read them"
+            )
+        return (
+            f"tnp arrays hold numbers and booleans: no tensor has dtype {dtype!r}; keep such data on the host, outside "
+            "of traces, batches and gradients"
+        )
 
 
 def tensor_dtype(dtype: Any) -> Any:
@@ -23,15 +41,7 @@ def tensor_dtype(dtype: Any) -> Any:
     try:
         return backend.to_torch[dtype]
     except KeyError:
-        if not dtype.isnative and dtype.newbyteorder("=") in backend.to_torch:
-            raise DtypeError(
-                f"no tensor has the byte order of {dtype!r}: x.byteswap().tobytes() gives such bytes of an array x in "
-                "this machine's order, and frombuffer and asarray read them"
-            ) from None
-        raise DtypeError(
-            f"tnp arrays hold numbers and booleans: no tensor has dtype {dtype!r}; keep such data on the host, outside "
-            "of traces, batches and gradients"
-        ) from None
+        raise DtypeError(dtype) from None
 
 
 def _as_dtype(dtype: Any) -> np.dtype:

@@ -69,6 +69,11 @@ NO_COPY = (
     "`np.asarray(obj)` to allow a copy when needed (no behavior change in NumPy 1.x).\nFor more details, see "
     "https://numpy.org/devdocs/numpy_2_0_migration_guide.html#adapting-to-changes-in-the-copy-keyword."
 )
+NO_COPY_KEYWORD = (
+    "__array__ implementation doesn't accept a copy keyword, so passing copy=False failed. __array__ must implement "
+    "'dtype' and 'copy' keyword arguments. To learn more, see the migration guide "
+    "https://numpy.org/devdocs/numpy_2_0_migration_guide.html#adapting-to-changes-in-the-copy-keyword"
+)
 
 
 def to_numpy(x: ndarray, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

@@ -10,6 +10,7 @@ import torch
 
 import tnp
 from tests.oracle import ALL, COMPLEX, FLOATS, INTEGERS, agrees, compare
+from tnp._core.dtypes import DtypeError, tensor_dtype
 
 NAMES = [*ALL, "int_", "uint", "intc", "uintc", "intp", "uintp", "byte", "ubyte", "short", "ushort", "long", "ulong",
          "longlong", "ulonglong", "half", "single", "double", "csingle", "cdouble", "number", "integer", "floating",
@@ -135,3 +136,20 @@ def test_limits_of_integers(dtype: str) -> None:
 @agrees(raises=ValueError)
 def test_limits_of_the_other_kind(xp: Any, name: str, dtype: Any) -> Any:
     return getattr(xp, name)(xp.ones(1, dtype).dtype)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "text"), [("U3", "no tensor has dtype dtype\\('<U3'\\)"), (">i4", "byte order of dtype\\('>i4'\\)")]
+)
+def test_a_refusal_names_the_dtype(dtype: str, text: str) -> None:
+    with pytest.raises(DtypeError, match=text):
+        tensor_dtype(dtype)
+
+
+def test_the_text_of_a_refusal_is_written_when_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A structure of many fields has a long text, which nobody reads where NumPy computes instead."""
+    written: list[Any] = []
+    monkeypatch.setattr(DtypeError, "__str__", lambda error: written.append(error) or "")
+    x = tnp.zeros(3, [("a", "i4"), ("b", "f8")])
+    tnp.concatenate([x, x]), tnp.ndarray((3,), x.dtype), tnp.sort(x, order="b")
+    assert not written

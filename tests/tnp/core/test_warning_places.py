@@ -12,6 +12,16 @@ import pytest
 
 import tnp
 
+class Old:
+    """An object whose ``__array__`` has no argument ``copy``, with an array of the namespace that the program has."""
+
+    def __init__(self, xp: Any) -> None:
+        self.array = xp.ones(2)
+
+    def __array__(self, dtype: Any = None) -> Any:
+        return self.array
+
+
 CALLS: dict[str, Callable[[Any], Any]] = {
     "a ufunc": lambda xp: xp.divide(xp.ones(1, xp.longdouble), 0),
     "an operator": lambda xp: xp.ones(2) / xp.zeros(2, xp.longdouble),
@@ -23,6 +33,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "frompyfunc": lambda xp: xp.frompyfunc(lambda x: np.float64(x) / np.float64(0), 1, 1)(xp.ones(1)),
     "loadtxt": lambda xp: xp.loadtxt(io.StringIO("")),
     "genfromtxt": lambda xp: xp.genfromtxt(io.StringIO("")),
+    "__array__ without copy": lambda xp: xp.array(Old(xp)),
+    "__array__ of NumPy's without copy": lambda xp: xp.array(Old(np)),
     "fromiter": lambda xp: xp.fromiter(iter([1e300]), "f4"),
 }
 

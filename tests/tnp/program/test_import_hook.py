@@ -165,6 +165,16 @@ def test_an_object_is_asked_once_for_its_array(tmp_path: Path) -> None:
     same(tmp_path, "main.py")
 
 
+def test_an_object_whose_array_has_no_argument_copy(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(
+        "import numpy as np, warnings\nwarnings.simplefilter('always')\nclass V:\n    array = np.arange(3)\n"
+        "    def __array__(self, dtype=None):\n        print('asked', dtype)\n        return self.array\n"
+        "v = V()\ncopy = np.array(v)\ncopy[0] = 5\nnp.asarray(v)[1] = 7\nprint(copy, v.array, np.array(v, 'i8'))\n"
+        "try: np.array(v, copy=False)\nexcept ValueError as error: print(error)\n"
+    )
+    same(tmp_path, "main.py")
+
+
 def test_a_syntax_error(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("x = 1\nif x\n")
     same(tmp_path, "main.py")
