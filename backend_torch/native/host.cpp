@@ -163,7 +163,8 @@ constexpr int64_t TENSORS = -1;  // given as `most`: tensors of any size instead
 // Convert an argument for NumPy: arrays with at most so many elements to NumPy views, scalars to NumPy's; numbers,
 // strings and None stay; lists and tuples item by item. A new reference; nullptr without an exception for anything else,
 // and for no elements: NumPy may warn then.
-PyObject* argument(PyObject* x, int64_t most) {
+// A list may hold itself: nothing that is deeper than an array has axes is converted.
+PyObject* argument(PyObject* x, int64_t most, int depth = 0) {
   if (is_array(x) || is_readonly(x)) {  // its views come from the Python path
     const at::Tensor* tensor = plain_tensor(x);
     return tensor == nullptr || tensor->numel() > most || tensor->numel() == 0 ? nullptr : numpy_view(*tensor, x);
@@ -182,11 +183,11 @@ PyObject* argument(PyObject* x, int64_t most) {
   if (int8_t dtype; scalar_value(x, dtype) != nullptr) return Py_NewRef(x);
   if (PyComplex_CheckExact(x)) return nullptr;  // NumPy may cast it to a real dtype, with a warning
   if (x == Py_None || is_number(x) || PyUnicode_CheckExact(x)) return Py_NewRef(x);
-  if (!PyList_CheckExact(x) && !PyTuple_CheckExact(x)) return nullptr;
+  if ((!PyList_CheckExact(x) && !PyTuple_CheckExact(x)) || depth > 64) return nullptr;
   Py_ssize_t count = PySequence_Fast_GET_SIZE(x);
   PyObject* tuple = count == 0 ? nullptr : PyTuple_New(count);
   for (Py_ssize_t i = 0; tuple != nullptr && i < count; i++) {
-    PyObject* item = argument(PySequence_Fast_GET_ITEM(x, i), most);
+    PyObject* item = argument(PySequence_Fast_GET_ITEM(x, i), most, depth + 1);
     if (item == nullptr) Py_CLEAR(tuple);
     else PyTuple_SET_ITEM(tuple, i, item);
   }

@@ -60,6 +60,7 @@ _LINALG = {
 
 NOT_BROADCAST = ("too large",)
 NO_ARRAY_RETURNED = ("not producing an array",)
+NO_COPY_ARGUMENT = ("__array__() got an unexpected keyword argument 'copy'",)
 NO_ELEMENT = ("setting an array element with a sequence",)
 """NumPy's texts, where its exception classes do not say enough either."""
 

@@ -13,7 +13,7 @@ import contextlib
 import itertools
 import math
 import operator
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,10 +37,13 @@ from tnp._core.dtypes import DtypeError, native, tensor_dtype
 from tnp._core.errors import MOST_DIMENSIONS, call, copy_mode, explain, warn
 from tnp._core.interop import NO_COPY, NO_COPY_KEYWORD, check_libraries, check_library, host_values
 from tnp._core.readonly_views import readonly_array, view_like, view_of
+from tnp._core.trees import kinds
 
 Tensor = Any
 _new = object.__new__
 _PLAIN = frozenset({int, float, bool, complex})
+_NO_NUMBERS = frozenset({str, bytes, type(None)})
+"""Types of data of which NumPy makes no array of numbers, unless it is told to."""
 _OWN_MEMORY = (list, tuple, int, float, complex, np.generic)
 
 
@@ -219,10 +222,14 @@ def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[n
         if copy is not False and (device is None or device.type == "cpu"):
             if (of_numbers := heads.array(value, dtype)) is not None:
                 return of_numbers, True
-        if (first := _array_in(value)) is not None:
+        within = kinds(value)
+        if (first := _array_in(value, within)) is not None:
             if copy is False:
                 raise ValueError(NO_COPY)
             return wrap_array(_stacked(value, dtype, tensor_of(first).device)), True
+        if dtype is None and not trace_state.is_tracing() and not within.isdisjoint(_NO_NUMBERS):
+            first = next((x for x in _items(value) if type(x) in _NO_NUMBERS), {})  # in a dict, which is an object
+            raise DtypeError(np.array(first).dtype)  # before NumPy reads the data: it does that for the program
     function_overrides.look(value)
     if _is_elsewhere(value):
         return wrap_array(interop.from_dlpack(value, copy=copy)), bool(copy)
@@ -274,7 +281,7 @@ def _asked(value: Any, dtype: Any, copy: bool | None, is_first: bool = True) -> 
     try:
         return value.__array__(*arguments, copy=copy)
     except TypeError as error:
-        if "__array__() got an unexpected keyword argument 'copy'" not in str(error):
+        if not messages.says(error, messages.NO_COPY_ARGUMENT):
             raise
     if is_first:
         warn(NO_COPY_KEYWORD, DeprecationWarning)
@@ -324,18 +331,19 @@ _IN_TRACES = (ndarray, np.ndarray, *symbolic.Symbol)
 """What a list in a trace may hold that the graph reads or computes."""
 
 
-def _array_in(sequence: Any) -> Any:
-    """Return the first tnp array or tensor in a nested list, or None; in a trace one of `_IN_TRACES`, too."""
-    types = set(map(type, sequence)) - _PLAIN
-    kinds = _IN_TRACES if trace_state.is_tracing() else (ndarray,)
-    if not any(issubclass(t, (*kinds, list, tuple)) or memory.is_tensor_type(t) for t in types):
+def _array_in(sequence: Any, within: set[type]) -> Any:
+    """Return the first tnp array or tensor in a nested list with these types; in a trace one of `_IN_TRACES`, too."""
+    classes = _IN_TRACES if trace_state.is_tracing() else (ndarray,)
+    if not any(issubclass(kind, classes) or memory.is_tensor_type(kind) for kind in within):
         return None
+    return next((x for x in _items(sequence) if isinstance(x, classes) or memory.is_tensor(x)), None)
+
+
+def _items(sequence: Any) -> Iterator[Any]:
     for item in sequence:
-        if isinstance(item, kinds) or memory.is_tensor(item):
-            return item
-        if isinstance(item, (list, tuple)) and (found := _array_in(item)) is not None:
-            return found
-    return None
+        yield item
+        if isinstance(item, (list, tuple)):
+            yield from _items(item)
 
 
 def _stacked(sequence: Any, dtype: Any, device: Any) -> Tensor:

@@ -18,6 +18,7 @@ import numpy as np
 from tnp._core.derived_classes import ranked
 from tnp._core.dtypes import DtypeError
 from tnp._core.interop import overrides_functions
+from tnp._core.trees import kinds
 
 _HERE = str(Path(__file__).parents[1])
 _PROGRAM = str(Path(_HERE, "_program"))
@@ -80,14 +81,16 @@ def _parameters(function: Any) -> list[str]:
 
 def asked(ours: Any, theirs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Overridden | None:
     """Return `Overridden` if an argument of a call overrides the function."""
-    if hasattr(theirs, "_implementation") and any(map(overrides_functions, _overriding((*args, *kwargs.values())))):
-        return Overridden(ours, theirs)
-    return None
+    values = (*args, *kwargs.values())
+    if not hasattr(theirs, "_implementation") or not any(map(overrides_functions, kinds(values))):
+        return None
+    is_overriding = any(overrides_functions(type(each)) for each in _overriding(values))
+    return Overridden(ours, theirs) if is_overriding else None
 
 
 def look(value: Any) -> None:
     """Raise `Overridden` if a value overrides functions, and the program called one that NumPy lets it override."""
-    if overrides_functions(value) and (called := _called()) is not None:
+    if overrides_functions(type(value)) and (called := _called()) is not None:
         raise Overridden(*called)
 
 

@@ -23,7 +23,7 @@ from tnp._core import strided_views
 from tnp._core.base import ndarray, scalar, wrap, wrap_array
 from tnp._core.errors import call
 from tnp._core.function_overrides import Overridden
-from tnp._core.trees import replaced
+from tnp._core.trees import holds, replaced
 
 _HERE = str(Path(__file__).parents[1])
 _DISPATCH = str(Path(_HERE, "_array", "array_function.py"))
@@ -56,9 +56,10 @@ def refused(
             raise error
         return leaf
 
-    replaced(check, (args, kwargs))
+    if has_arrays := holds((args, kwargs), ndarray):
+        replaced(check, (args, kwargs))
     try:
-        return on_host(function, args, kwargs)
+        return on_host(function, args, kwargs, has_arrays)
     except Exception as theirs:
         raise theirs from None
 
@@ -73,8 +74,12 @@ def refused_here(error: Exception, function: Callable[..., Any], *args: Any, **k
     return refused(error, function, args, kwargs)
 
 
-def on_host(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def on_host(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], has_arrays: bool = True
+) -> Any:
     """Call NumPy's function and convert its results by ``taken``."""
+    if not has_arrays:
+        return taken(call(function, *args, **kwargs))
     written = [*_arrays(kwargs.get("out")), *(args[:1] if function.__name__ in _interop.WRITERS else ())]
     for array in written:
         if isinstance(array, ndarray) and array.tensor.device.type != "cpu":
@@ -96,6 +101,8 @@ def _arrays(out: Any) -> tuple[Any, ...]:
 
 def given(value: Any, read: Callable[[ndarray], np.ndarray] | None = None) -> Any:
     """Convert arrays to NumPy's over the same memory (copied from an accelerator), also in lists, tuples and dicts."""
+    if not holds(value, ndarray):
+        return value
     read = read or _interop.host_values
 
     def host(leaf: Any) -> Any:

@@ -189,7 +189,7 @@ def defers_to(operand: Any) -> bool:
 
 def has_method(operand: Any, name: str) -> bool:
     """Whether a library's object has a method that NumPy's function of that name calls."""
-    if isinstance(operand, (ndarray, np.generic)) or memory.is_tensor(operand) or overrides_functions(operand):
+    if isinstance(operand, (ndarray, np.generic)) or memory.is_tensor(operand) or overrides_functions(type(operand)):
         return False
     return hasattr(type(operand), name)
 
@@ -225,10 +225,10 @@ def check_library(operand: Any) -> None:
         )
 
 
-def overrides_functions(operand: Any) -> bool:
-    """Whether the class of an operand, not derived from tnp's array, has an ``__array_function__`` of its own."""
+def overrides_functions(cls: type) -> bool:
+    """Whether a class, not derived from tnp's array, has an ``__array_function__`` of its own."""
     usual = np.ndarray.__array_function__
-    return getattr(type(operand), "__array_function__", usual) is not usual and not isinstance(operand, ndarray)
+    return getattr(cls, "__array_function__", usual) is not usual and not issubclass(cls, ndarray)
 
 
 def to_dlpack(x: ndarray, stream: Any, max_version: tuple[int, int] | None, dl_device: Any, copy: bool | None) -> Any:

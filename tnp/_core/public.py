@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from backend_torch.native import heads
+from backend_torch.tensors import trace_state
 from tnp._core import host_fallback, hosted
 from tnp._core.base import ndarray
 from tnp._core.dtype_table import PLAIN
@@ -167,7 +168,7 @@ def _wrapped(ours: Any, theirs: Any, module: str, bound: bool = False, is_method
         return _found"""
     if ours.__name__ in ITSELF:
         natively = f"""
-    if type(a) is _array and {ITSELF[ours.__name__]}:
+    if (type(a) is _array or _stays(a)) and {ITSELF[ours.__name__]}:
         return a"""
     if ours.__name__ in METHODS and not is_method:
         first = parameters[bound].name
@@ -184,11 +185,16 @@ def public{inspect.Signature(parameters)}:{natively}{by_method}
         "_ours": ours, "_theirs": theirs, "_known": _KNOWN, "_has_method": has_method, "_called": called,
         "_refusal": DtypeError if is_method else _REFUSALS, "_refused": _refused, "_heads": heads,
         "_without_defaults": _without_defaults, "_no_value": np._NoValue, "_copying": hosted.COPYING,
-        "_hosted": hosted.function(theirs) if natively else None, "_array": ndarray,
+        "_hosted": hosted.function(theirs) if natively else None, "_array": ndarray, "_stays": _stays,
     }  # fmt: skip
     exec(compile(source, _FILE, "exec"), made)
     made["public"].__module__ = module
     return functools.update_wrapper(made["public"], ours, _COPIED)
+
+
+def _stays(x: Any) -> bool:
+    """Whether a value is an array of NumPy's that NumPy computes with: of strings, objects, dates or structures."""
+    return type(x) is np.ndarray and x.dtype.char in "USOMmV" and not trace_state.is_tracing()
 
 
 def _without_defaults(

@@ -23,6 +23,7 @@ from numpy.exceptions import ComplexWarning
 
 import tnp
 from tests.oracle import ALL, COMPLEX, FLOATS, INTEGERS, Raised, agrees, compare, outcome
+from tnp._core.trees import holds, kinds
 
 Pair = namedtuple("Pair", "x y")
 
@@ -687,3 +688,34 @@ def test_bytes_that_no_tensor_can_lie_over_are_refused() -> None:
     assert x[1:9].copy().view("int64").shape == (1,)
     with pytest.raises(ValueError, match="offset 3 is no multiple of the 2 bytes of int16"):
         tnp.arange(4, device="meta").getfield("int16", 3)
+
+
+@pytest.mark.parametrize("first", [[], [1], [1.0, "a"], [None]])
+@pytest.mark.parametrize("name", ["array", "asarray", "sort", "stack", "where", "sum", "exp", "concatenate", "dot"])
+def test_a_list_that_holds_itself(name: str, first: list[Any]) -> None:
+    """It is an error, as in NumPy: no endless recursion."""
+    value = [*first]
+    value.append(value)
+    arguments = (value, value) if name == "dot" else (value,)
+    for xp in (np, tnp):
+        with pytest.raises(ValueError, match="setting an array element with a sequence"):
+            getattr(xp, name)(*arguments)
+
+
+def test_kinds_are_those_of_all_items() -> None:
+    itself: list[Any] = ["a"]
+    itself.append(itself)
+    assert kinds([1, (2.0, {"key": [None, itself]}), Pair(True, b"")]) == {
+        list, int, tuple, float, dict, type(None), str, Pair, bool, bytes,
+    }  # fmt: skip
+    assert holds([{"key": (tnp.ones(1),)}], tnp.ndarray) and not holds([{"key": (np.ones(1),)}], tnp.ndarray)
+
+
+@pytest.mark.parametrize("value", [["a", 1], [b"a"], [None, 1.5], [(1, None)], [[1, "a"], [2, "b"]], (b"",), [{1: ""}]])
+def test_lists_of_no_numbers(value: Any) -> None:
+    compare(lambda xp: xp.array(value))
+    compare(lambda xp: xp.asarray(value, dtype=object))
+    compare(lambda xp: xp.array(value, ndmin=3, order="F"))
+    compare(lambda xp: xp.concatenate([value, value]))
+    compare(lambda xp: xp.array([1, None], dtype=float))
+    compare(lambda xp: xp.array(["1", "2"], dtype=int))

@@ -12,6 +12,7 @@ import pytest
 
 import tnp
 
+
 class Old:
     """An object whose ``__array__`` has no argument ``copy``, with an array of the namespace that the program has."""
 
