@@ -13,7 +13,7 @@ import numpy as np
 from backend_torch.tensors import memory
 from tnp._core import base
 from tnp._core.base import completes, ndarray, wrap_array
-from tnp._core.convert import asarray, element_of
+from tnp._core.convert import asarray, element_of, without_class
 from tnp._core.errors import warn
 from tnp._manipulation.shape import resize
 
@@ -123,7 +123,7 @@ class flatiter:
                 raise ValueError("Error setting single item of array.")
             flat[key] = value
         else:
-            values = asarray(value, array.dtype, device=array.device).ravel()
+            values = asarray(without_class(value), array.dtype, device=array.device).ravel()
             chosen = flat[key]
             if not values.size:
                 return

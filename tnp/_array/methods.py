@@ -129,8 +129,12 @@ class Methods:
 
     def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> ndarray:
         """Limit the values; see `tnp.clip`."""
-        return mathematics.clip(self, min, max, out, **kwargs)
+        try:
+            return mathematics.clip(self, min, max, out, **kwargs)
+        except DtypeError as error:
+            return host_fallback.refused(error, np.ndarray.clip, (self, min, max, out), kwargs)
 
+    @of_array
     def compress(self, condition: Any, axis: Any = None, out: Any = None) -> ndarray:
         """Selected slices along an axis; see `tnp.compress`."""
         return selection.compress(condition, self, axis, out)
@@ -267,6 +271,7 @@ class Methods:
         """Product; see `tnp.prod`."""
         return reductions.prod(self, axis, dtype, out, keepdims, initial, where)
 
+    @of_array
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
         """Set elements at flat indices; see `tnp.put`."""
         assignment.put(self, indices, values, mode)

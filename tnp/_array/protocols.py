@@ -31,8 +31,16 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
             return NotImplemented
         return getattr(ufunc, method)(*inputs, **kwargs)
     outs = kwargs.pop("out", ())
+
+    def on_host(refusal: DtypeError) -> Any:
+        options = {**kwargs, "out": outs} if outs else kwargs
+        return host_fallback.refused(refusal, getattr(ufunc, method), inputs, options)
+
     if any(map(is_foreign, (*inputs, *outs))):
-        return NotImplemented
+        if any(map(overrides, (*inputs, *outs))):
+            return NotImplemented
+        refusal = DtypeError("no tensor has what makes a class of NumPy's arrays, such as a mask")
+        return on_host(refusal)
     name: str = ufunc.__name__
     if getattr(np, name, None) is not ufunc:
         return _host_ufunc(ufunc, method, inputs, outs, kwargs)
@@ -42,7 +50,7 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     try:
         targets = tuple([_over(out) for out in (inputs[:1] if method == "at" else outs)])
     except DtypeError as error:
-        return host_fallback.refused(error, getattr(ufunc, method), inputs, {**kwargs, "out": outs} if outs else kwargs)
+        return on_host(error)
     if method == "at":
         ours.at(*targets, *inputs[1:])
         _write_back(inputs[0], *targets)

@@ -237,6 +237,11 @@ def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[n
         tensor = interop.from_cuda(value)
         return wrap_array(memory.copied(tensor) if copy else tensor), bool(copy)
     if isinstance(value, np.ndarray):
+        if not isinstance(value, np.memmap):
+            raise DtypeError(
+                f"no tensor has what makes an array of class {type(value).__qualname__}, such as a mask: keep it on "
+                "the host, outside of traces, batches and gradients, or convert it with numpy.asarray"
+            )
         return _of_numpy(value, dtype, copy, False)
     if symbolic.is_symbol(value):
         return _of_symbol(value, dtype, device), False
@@ -844,6 +849,11 @@ def check_fits(value: Any, dtype: np.dtype) -> None:
     value_checks.demand(fits, value_checks.OUT_OF_BOUNDS[dtype.name])
 
 
+def without_class(value: Any) -> Any:
+    """Return an array of a class derived from NumPy's as NumPy's own, for uses where its class has no say."""
+    return np.asarray(value) if isinstance(value, np.ndarray) else value
+
+
 def value_of(value: Any, array: ndarray) -> Tensor:
     """Convert an assigned value to a tensor of the array's dtype; scalars become 0-d tensors on the CPU."""
     if type(value) in _PLAIN:
@@ -851,6 +861,7 @@ def value_of(value: Any, array: ndarray) -> Tensor:
     if issubclass(type(value), np.generic):
         source = tensor_of(value)
     elif isinstance(value, (ndarray, np.ndarray)) or memory.is_tensor(value):
+        value = without_class(value)
         held = not isinstance(value, np.ndarray) or value.dtype in to_torch  # NumPy reads numbers from other dtypes
         source = tensor_of(value, None if held else array.dtype, device=array.device)
     else:

@@ -23,7 +23,15 @@ from backend_torch.tensors.dtypes import to_torch
 from backend_torch.tensors.shape import broadcasts
 from backend_torch.torch_private.functorch import innermost
 from tnp._core.base import ndarray, scalar, wrap, wrap_array
-from tnp._core.convert import checked_number, element_of, is_array, sequence_error, tensor_of, value_of
+from tnp._core.convert import (
+    checked_number,
+    element_of,
+    is_array,
+    sequence_error,
+    tensor_of,
+    value_of,
+    without_class,
+)
 from tnp._core.dtypes import DtypeError
 from tnp._core.errors import MOST_DIMENSIONS, MOST_OPERANDS, explain, shapes_text, unassignable
 from tnp._core.mask_selection import Selection, assign, select
@@ -351,7 +359,7 @@ def _entry(item: Any, tensor: Tensor) -> Any:
         array = tensor_of(item, device=tensor.device)
     elif isinstance(item, np.ndarray):  # goes to the array's device, as a list does
         try:
-            array = interop.moved(tensor_of(item), tensor.device)
+            array = interop.moved(tensor_of(without_class(item)), tensor.device)
         except DtypeError:
             raise IndexError(_INVALID_DTYPE) from None
     else:

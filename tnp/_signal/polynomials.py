@@ -14,7 +14,7 @@ from numpy.exceptions import RankWarning
 
 from backend_torch.tensors import memory
 from tnp._core.base import ndarray, wrap_array
-from tnp._core.convert import asarray, asnumpy, tensor_of
+from tnp._core.convert import asarray, asnumpy, tensor_of, without_class
 from tnp._core.dtypes import DtypeError
 from tnp._core.errors import warn
 from tnp._creation import filled
@@ -596,7 +596,7 @@ class poly1d:
             if variable is None:
                 self._variable = c_or_r._variable
             return
-        line = atleast_1d(wrap_array(tensor_of(poly(c_or_r) if r else c_or_r)))
+        line = atleast_1d(wrap_array(tensor_of(poly(c_or_r) if r else without_class(c_or_r))))
         if line.ndim > 1:
             raise ValueError("Polynomial must be 1d only.")
         line = trim_zeros(line, trim="f")

@@ -30,7 +30,7 @@ def ours(value: Any) -> Any:
 def _ours(value: Any) -> Any:
     if issubclass(type(value), np.generic):
         return asarray(value)[()]
-    return asarray(value) if isinstance(value, np.ndarray) else value
+    return asarray(value) if type(value) is np.ndarray else value
 
 
 def names(module: types.ModuleType) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
