@@ -15,7 +15,6 @@ from typing import Any
 import torch
 
 from backend_torch.graphs import code_cache, compiling
-from backend_torch.kernels import fft  # noqa: F401  its operation: import tnp leaves it to tnp.fft
 
 _IDLE = 60.0  # seconds after which a process without a task ends
 

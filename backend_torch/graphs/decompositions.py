@@ -3,8 +3,8 @@
 Layer: owns which those are. A floor division is the floor of the rounded quotient, and a remainder what that leaves
 (https://github.com/pytorch/pytorch/issues/93774); float16's next number is float32's; ``logaddexp`` has no lowering;
 reductions of bytes read lanes that were never filled (https://github.com/pytorch/pytorch/issues/191499). Questions for
-NaN, and logic of numbers, are computed element by element. Derivatives make zeros without memory, which the code would
-read and write: they get memory.
+NaN, and logic of numbers, are computed element by element; a roll copies parts. Derivatives make zeros without memory,
+which the code would read and write: they get memory.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from backend_torch.kernels import graph_operations, linalg
+from backend_torch.kernels import fft, graph_operations, linalg  # noqa: F401  fft's operation has steps too
 from backend_torch.random import normal, uniform
 
 Tensor = torch.Tensor
@@ -100,6 +100,17 @@ def multiply(x: Any, y: Any) -> Any:
     return torch.bitwise_and(x, y) if are_truths else NotImplemented
 
 
+def roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
+    """Two copies for each axis; torch's own decomposition computes the place of each element."""
+    if not dims or not all(isinstance(size, int) and size for size in x.shape):
+        return NotImplemented
+    for shift, dim in zip(shifts, dims, strict=True):
+        size = x.shape[dim]
+        first = -shift % size
+        x = torch.cat([x.narrow(dim, first, size - first), x.narrow(dim, 0, first)], dim)
+    return x
+
+
 def _added(operation: Any) -> Callable[..., Any]:
     """Return a sum or a product whose bytes are computed as int32, which wraps round to the same bytes."""
 
@@ -151,6 +162,7 @@ TABLE: dict[Any, Callable[..., Any]] = {
     aten.div.Tensor_mode: divide,
     aten.div.Scalar_mode: divide,
     aten.nextafter.default: nextafter,
+    aten.roll.default: roll,
     **{operation: _added(operation) for operation in _SUMS},
     **{operation: _extreme(operation, places) for operation, places in _EXTREMES.items()},
 }

@@ -11,7 +11,7 @@ import torch
 
 import tnp
 from backend_torch.graphs import decompositions
-from backend_torch.kernels import fft, graph_operations, indexing  # noqa: F401  all operations
+from backend_torch.kernels import graph_operations, indexing
 from tests.oracle import assert_same, placed
 
 pytestmark = pytest.mark.host  # a trace for an accelerator holds the steps
