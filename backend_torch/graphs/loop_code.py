@@ -106,11 +106,17 @@ class View:
                 terms.append(i if stride == 1 else f"{i} * {stride}")
         return " + ".join(terms) or "0"
 
-    def at(self, index: Index) -> str:
+    def element(self, index: Index) -> str:
+        """Return the C++ of an element, which can be written to."""
         place = self.place(index)
         if _recording.places is not None:
             _recording.places.append((self.buffer, place))
         return f"{self.buffer.name}[{place}]"
+
+    def at(self, index: Index) -> str:
+        """Return the C++ of an element's value; g++ makes no vectors of bools that it reads as such."""
+        element = self.element(index)
+        return f"op::truth({element})" if self.dtype is torch.bool else element
 
     @property
     def is_plain(self) -> bool:
@@ -227,16 +233,17 @@ class Code:
     depth: int = 1
     numbers: Iterator[int] = field(default_factory=itertools.count)
     packed: dict[Any, View] = field(default_factory=dict)
+    exchanged: bool = False  # whether a buffer may have another's memory
     permuted: bool = False  # whether results may be in each other's memory
     mathematics: set[tuple[str, Dtype]] = field(default_factory=set)  # functions of vectors, by their names in torch
 
     def function(self, parameters: str) -> str:
         """Return the C++ of a function of all statements."""
         lines = [f"void loops({parameters}) {{"]
-        if self.scratch:
+        if any("(scratch + " in line for line in self.declared):
             lines += [f"  op::Scratch memory({self.scratch});", "  char* scratch = memory.memory;"]
         lines += [f"  {line.strip()}" for line in self.declared]
-        return "\n".join([*lines, "  uint32_t steps = 0;", *self.lines, "}", ""])
+        return "\n".join([*lines, "  int64_t steps = 0;", *self.lines, "}", ""])
 
     def line(self, text: str) -> None:
         self.lines.append("  " * self.depth + text)
@@ -295,9 +302,20 @@ class Code:
 
         def one(places: list[str]) -> None:
             index = [places[axes.index(axis)] for axis in range(len(axes))]
-            self.line(f"{target.at(index)} = {value.at(index)};")
+            self.line(f"{target.element(index)} = {value.at(index)};")
 
         self.loops(tuple([target.shape[axis] for axis in axes]), one)
+
+    def placed(self, value: Value, target: Buffer) -> bool:
+        """Let a value's own memory be that of an output; return False for a value that has none of its own."""
+        if not isinstance(value, View) or not value.is_whole or self.exchanged or self.permuted:
+            return False
+        name, ctype = value.buffer.name, value.buffer.ctype
+        for index, line in enumerate(self.declared):
+            if line.startswith(f"{ctype}* {name} = reinterpret_cast<{ctype}*>(scratch + "):
+                self.declared[index] = f"{ctype}* {name} = {target.name};"
+                return True
+        return False
 
     def in_memory(self, value: Value) -> View:
         """Return the value in memory; store it there if it is computed."""
@@ -327,4 +345,5 @@ class Code:
 
     def exchange(self, one: Buffer, other: Buffer) -> None:
         """Exchange the memory of two pointers."""
+        self.exchanged = True
         self.line(f"std::swap({one.name}, {other.name});")

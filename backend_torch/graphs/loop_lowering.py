@@ -211,7 +211,8 @@ def whole(
         example = _tensor(node)
         buffer = Buffer(f"out{index}", example.dtype, example.numel(), pointer=True)
         view = View(buffer, tuple(example.shape), example.stride())
-        code.store(view, _like(value, view))
+        if not (view.is_whole and code.placed(_like(value, view), buffer)):
+            code.store(view, _like(value, view))
         results.append(buffer)
     return code, [view.buffer for view in given], results
 
@@ -582,7 +583,7 @@ class _Frame:
         self.code.loops(shape, check, ordered=True)
 
         def one(index: list[str]) -> None:
-            place, new = part.at(index), value.at(index)
+            place, new = part.element(index), value.at(index)
             self.code.line(f"auto& element = {place};")
             self.code.line(f"element = op::add(element, {new});" if accumulate else f"element = {new};")
 
@@ -669,13 +670,16 @@ class _Frame:
     def while_loop(
         self, test: GraphModule, step: GraphModule, carried: list[View], outer: Sequence[Value]
     ) -> list[View]:
-        code = self.code
-        code.open("for (;;)")
-        code.line("op::poll(steps);")
+        code, goes_on, done = self.code, self.code.name("g"), self.code.name("n")
+        code.open(f"for (bool {goes_on} = true; {goes_on};)")
+        code.line(f"int64_t {done} = 0;")
+        code.open(f"for (; {done} < op::ROUND; {done}++)")
         (condition,) = _Frame(code, test).run([*_read_only(carried), *outer])
-        code.line(f"if (!{condition.at(['0'] * len(condition.shape))}) break;")
+        code.line(f"if (!({goes_on} = {condition.at(['0'] * len(condition.shape))})) break;")
         inner = _Frame(code, step, [view.buffer for view in carried])
         inner.finish(carried, inner.run([*carried, *outer]))
+        code.close()
+        code.line(f"op::poll(steps, {done});")
         code.close()
         return carried
 
@@ -698,10 +702,12 @@ class _Frame:
                 buffer = Buffer(target, example.dtype, example.numel(), pointer=True)
                 view = View(buffer, tuple(example.shape), plain(example.shape))
             rows.append(view)
-        t = code.name("t")
+        t, end = code.name("t"), code.name("e")
         length = along[0].shape[0]
-        code.open(f"for (int64_t {t} = 0; {t} < {length}; {t}++)")
-        code.line("op::poll(steps);")
+        code.open(f"for (int64_t {t} = 0; {t} < {length};)")
+        code.line(f"const int64_t {end} = std::min<int64_t>({t} + op::ROUND, {length});")
+        code.line(f"op::poll(steps, {end} - {t});")
+        code.open(f"for (; {t} < {end}; {t}++)")
         slices = [_row(value, t) for value in along]
         inner = _Frame(code, step, [view.buffer for view in carried])
         values = inner.run([*carried, *slices, *outer])
@@ -710,6 +716,7 @@ class _Frame:
             assert isinstance(row, View)
             code.store(row, _like(value, row))
         inner.finish(carried, values[:count])
+        code.close()
         code.close()
         return [*carried, *rows]
 

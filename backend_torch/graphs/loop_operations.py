@@ -580,7 +580,7 @@ class Operation:
             def outer(inner: list[str]) -> None:
                 code.loops(
                     shape,
-                    lambda i: code.line(f"{result.at(i)} = op::{name}({result.at(i)}, {element(i, inner)});"),
+                    lambda i: code.line(f"{result.element(i)} = op::{name}({result.at(i)}, {element(i, inner)});"),
                 )
 
             code.loops(tuple([value.shape[axis] for axis in axes]), outer, ordered=True)
@@ -608,7 +608,7 @@ class Operation:
                     )
 
                 code.loops(outer_shape, row, ordered=True)
-                code.line(f"{result.at(index)} = {sum_name};")
+                code.line(f"{result.element(index)} = {sum_name};")
 
             code.loops(shape, one, ordered=True)
         result.copied = True
@@ -704,7 +704,7 @@ class Operation:
             text = value.at([*index[:axis], i, *index[axis:]])
             size = value.shape[axis]
             code.line(
-                f"{result.at(index)} = op::arg_extreme<{largest}>({size}, [&](int64_t {i}) {{ return {text}; }});"
+                f"{result.element(index)} = op::arg_extreme<{largest}>({size}, [&](int64_t {i}) {{ return {text}; }});"
             )
 
         code.loops(shape, one, ordered=True)
@@ -731,7 +731,7 @@ class Operation:
             code.open(f"for (int64_t {i} = 0; {i} < {value.shape[axis]}; {i}++)")
             place = [*index[:axis], i, *index[axis:]]
             code.line(f"{total} = op::{name}({total}, {value.at(place)});")
-            code.line(f"{result.at(place)} = {total};")
+            code.line(f"{result.element(place)} = {total};")
             code.close()
 
         code.loops(shape, one, ordered=True)
@@ -748,7 +748,7 @@ class Operation:
             return table.at([f"std::clamp<int64_t>({places.at(index)}, 0, {size - 1})"])
 
         code.loops(self.shape, lambda index: code.line(f"{same(index)} = {index[0]};"), ordered=True)
-        code.loops(self.shape, lambda index: code.line(f"{result.at(index)} = {same(index)};"), ordered=True)
+        code.loops(self.shape, lambda index: code.line(f"{result.element(index)} = {same(index)};"), ordered=True)
         result.copied = True
         return result
 

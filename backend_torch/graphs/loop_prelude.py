@@ -130,8 +130,11 @@ inline int64_t place(int64_t i, int64_t n, int axis) {
   return j;
 }
 [[noreturn]] __attribute__((noinline, cold)) void divided_by_zero() { fail(RuntimeError, "ZeroDivisionError"); }
-inline void poll(uint32_t& steps) {  // a loop that never ends can be stopped
-  if ((++steps & 255) == 0 && PyErr_CheckSignals()) [[unlikely]] fail(KeyboardInterrupt, "");
+constexpr int64_t ROUND = 256;  // steps of a loop between two calls of Python's: g++ keeps no element in a register over one
+inline void poll(int64_t& steps, int64_t more) {  // a loop that never ends can be stopped
+  if ((steps += more) < ROUND) return;
+  steps = 0;
+  if (PyErr_CheckSignals()) [[unlikely]] fail(KeyboardInterrupt, "");
 }
 struct Scratch {
   char* memory;
@@ -245,8 +248,8 @@ template <class T> inline bool lt(T a, T b) { return a < b; }
 template <class T> inline bool le(T a, T b) { return a <= b; }
 template <class T> inline bool gt(T a, T b) { return a > b; }
 template <class T> inline bool ge(T a, T b) { return a >= b; }
-template <class T> inline bool logical_and(T a, T b) { return a != T(0) && b != T(0); }
-template <class T> inline bool logical_or(T a, T b) { return a != T(0) || b != T(0); }
+template <class T> inline bool logical_and(T a, T b) { return (a != T(0)) & (b != T(0)); }
+template <class T> inline bool logical_or(T a, T b) { return (a != T(0)) | (b != T(0)); }
 template <class T> inline bool logical_xor(T a, T b) { return (a != T(0)) != (b != T(0)); }
 template <class T> inline bool logical_not(T a) { return a == T(0); }
 template <class T> inline T bit_not(T a) { if constexpr (std::is_same_v<T, bool>) return !a; else return T(~a); }
@@ -281,6 +284,7 @@ WHOLE(floor) WHOLE(ceil) WHOLE(trunc)
 INEXACT(sqrt) INEXACT(exp) INEXACT(exp2) INEXACT(expm1) INEXACT(log) INEXACT(log2) INEXACT(log10) INEXACT(log1p)
 INEXACT(sin) INEXACT(cos) INEXACT(tan) INEXACT(asin) INEXACT(acos) INEXACT(atan) INEXACT(sinh) INEXACT(cosh)
 INEXACT(tanh) INEXACT(asinh) INEXACT(acosh) INEXACT(atanh) INEXACT(erf) INEXACT(erfc)
+inline bool truth(const bool& a) { return *reinterpret_cast<const unsigned char*>(&a) != 0; }
 template <class T> inline T where(bool c, T a, T b) { return c ? a : b; }
 template <class T> inline T clamp_min(T a, T low) { return is_nan(a) ? a : (a < low || is_nan(low)) ? low : a; }
 template <class T> inline T clamp_max(T a, T high) { return is_nan(a) ? a : (a > high || is_nan(high)) ? high : a; }
