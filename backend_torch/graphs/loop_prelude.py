@@ -130,7 +130,7 @@ inline int64_t place(int64_t i, int64_t n, int axis) {
   return j;
 }
 [[noreturn]] __attribute__((noinline, cold)) void divided_by_zero() { fail(RuntimeError, "ZeroDivisionError"); }
-constexpr int64_t ROUND = 256;  // steps of a loop between two calls of Python's: g++ keeps no element in a register over one
+constexpr int64_t ROUND = 256;  // steps of a loop between two calls, over which g++ keeps no element in a register
 inline void poll(int64_t& steps, int64_t more) {  // a loop that never ends can be stopped
   if ((steps += more) < ROUND) return;
   steps = 0;
