@@ -19,7 +19,7 @@ from tnp._core.base import ndarray, scalar, subclass
 from tnp._core.derived_classes import as_result, before_the_first, finalised, kept, plain, ranked, winner
 from tnp._core.mask_selection import Selection
 from tnp._core.public import METHODS
-from tnp._core.trees import replaced
+from tnp._core.trees import holds, replaced
 
 KEEPS = frozenset({
     "all", "angle", "any", "apply_along_axis", "argmax", "argmin", "argpartition", "argsort", "array_split",
@@ -172,7 +172,7 @@ def _within(values: Any) -> list[Any]:
         if isinstance(value, subclass):
             if type(value) is not Selection:  # functions handle these themselves
                 found.append(value)
-        elif type(value) is list or type(value) is tuple:
+        elif (type(value) is list or type(value) is tuple) and holds(value, subclass):
             found += _within(value)
     return found
 

@@ -22,7 +22,7 @@ import numpy as np
 from backend_torch.tensors.dtypes import to_torch
 from tnp._core import derived_classes, public
 from tnp._core.base import ndarray, subclass
-from tnp._core.convert import asarray
+from tnp._core.convert import asarray, without_class
 
 _METACLASS = type  # an argument of view hides the name
 _NoValue: Any = np._NoValue
@@ -126,7 +126,7 @@ def _viewed(self: Any, dtype: Any = _NoValue, type: Any = _NoValue) -> Any:
         dtype, type = _NoValue, dtype
     if isinstance(type, _METACLASS) and issubclass(type, ndarray):
         if dtype is _NoValue and self.dtype in to_torch:
-            return asarray(self).view(type)
+            return asarray(without_class(self)).view(type)
         type = of_host(type)
     return _view(self, **{name: each for name, each in (("dtype", dtype), ("type", type)) if each is not _NoValue})
 

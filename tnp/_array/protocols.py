@@ -111,8 +111,9 @@ def _host_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], outs: Any
 
 
 def _wrapped(result: Any) -> Any:
-    """Convert another library's result to tnp's, unless no tensor can hold it."""
-    return wrap(tensor_of(result)) if np.asarray(result).dtype in to_torch else result
+    """Convert another library's array or scalar to tnp's, unless no tensor can hold it."""
+    is_held = isinstance(result, (np.ndarray, np.generic)) and result.dtype in to_torch
+    return wrap(tensor_of(result)) if is_held else result
 
 
 def numpy_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

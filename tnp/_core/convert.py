@@ -237,7 +237,7 @@ def _imported(value: Any, dtype: Any, device: Any, copy: bool | None) -> tuple[n
         tensor = interop.from_cuda(value)
         return wrap_array(memory.copied(tensor) if copy else tensor), bool(copy)
     if isinstance(value, np.ndarray):
-        if not isinstance(value, np.memmap):
+        if not isinstance(value, (np.memmap, np.matrix)):  # whose classes add no data
             raise DtypeError(
                 f"no tensor has what makes an array of class {type(value).__qualname__}, such as a mask: keep it on "
                 "the host, outside of traces, batches and gradients, or convert it with numpy.asarray"

@@ -282,7 +282,7 @@ class vectorize:
                 if char not in np.typecodes["All"]:
                     raise ValueError(f"Invalid otype specified: {char}")
         elif np.iterable(otypes):
-            otypes = [np.dtype(each) for each in otypes]
+            otypes = [_of_any_width(np.dtype(each)) for each in otypes]
         elif otypes is not None:
             raise ValueError("Invalid otype specification")
         self.otypes = otypes
@@ -340,17 +340,20 @@ class vectorize:
                 raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
             first = function(*[v.flat[0] for v in values])
             outputs = first if isinstance(first, tuple) else (first,)
-            otypes = [_dtype_of(output) for output in outputs]
+            otypes = [_of_any_width(_dtype_of(output)) for output in outputs]
             if self.cache:
                 function = _after(first, function)
         host = np.frompyfunc(lambda *args: _plain(function(*args)), len(values), len(otypes))
         results = call(host, *[v.astype(object) for v in values])
         source = winner(vectors)
         tables = [
-            np.asarray(result, dtype=object).astype(dtype)
+            np.asanyarray(result, dtype=object).astype(dtype)
             for result, dtype in zip(results if len(otypes) > 1 else (results,), otypes, strict=True)
         ]
-        wrapped = tuple([kept(source, asarray(t, device=device)) if t.dtype in to_torch else t for t in tables])
+        wrapped = tuple([
+            kept(source, asarray(each, device=device)) if type(each) is np.ndarray and each.dtype in to_torch else each
+            for each in tables
+        ])  # fmt: skip
         return wrapped if len(wrapped) > 1 else wrapped[0]
 
     def _call_on_arrays(
@@ -422,7 +425,7 @@ def _numbers_or_objects(vector: Any) -> Any:
     try:
         return wrap_array(tensor_of(vector))
     except DtypeError:
-        return np.asarray(vector)
+        return np.asanyarray(vector)
 
 
 def _plain(output: Any) -> Any:
@@ -434,6 +437,10 @@ def _plain(output: Any) -> Any:
 
 def _dtype_of(output: Any) -> np.dtype:
     return output.dtype if isinstance(output, ndarray) else np.asarray(output).dtype
+
+
+def _of_any_width(dtype: np.dtype) -> Any:
+    return dtype.char if dtype.char in "SU" else dtype
 
 
 def _outputs(result: Any, outputs: list[Core]) -> tuple[Any, ...]:

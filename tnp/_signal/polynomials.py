@@ -13,6 +13,7 @@ import numpy as np
 from numpy.exceptions import RankWarning
 
 from backend_torch.tensors import memory
+from tnp._core import host_fallback
 from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import asarray, asnumpy, tensor_of, without_class
 from tnp._core.dtypes import DtypeError
@@ -648,7 +649,10 @@ class poly1d:
     @overload
     def __call__(self, val: Any) -> ndarray: ...
     def __call__(self, val: Any) -> ndarray | poly1d:
-        return polyval(self._coeffs, val)
+        try:
+            return polyval(self._coeffs, val)
+        except DtypeError as error:
+            return host_fallback.refused(error, np.polyval, (self._coeffs, val), {})
 
     def __neg__(self) -> poly1d:
         return poly1d(-self._coeffs)

@@ -73,7 +73,9 @@ FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "c_": lambda xp, m, x: [xp.c_[m, x], xp.r_[m, x]],
     "a ufunc of NumPy's": lambda xp, m, x: [np.add(x, m), np.matmul(x, EYE), np.multiply(m, x[0])],
     "a function of NumPy's": lambda xp, m, x: [np.concatenate([x, m]), np.dot(x, m), np.ma.dot(x, m)],
-    "polyval": lambda xp, m, x: [xp.polyval([1, 2], m), xp.polynomial.polynomial.polyval(m, [1, 2]), xp.poly1d(m)(x)],
+    "vectorize": lambda xp, m, x: [xp.vectorize(lambda v: v + 1)(m), xp.vectorize(str)(m)],
+    "polyval": lambda xp, m, x: [xp.polyval([1, 2], m), xp.polynomial.polynomial.polyval(m, [1, 2])],
+    "poly1d": lambda xp, m, x: [xp.poly1d(m)(x), xp.poly1d([1, 2])(m)],
 }
 
 
@@ -112,6 +114,15 @@ def test_other_classes_of_numpys_are_kept() -> None:
 def test_maps_of_files_are_computed_as_arrays(tmp_path: Any) -> None:
     x = np.memmap(tmp_path / "x", np.float64, "w+", shape=(2, 2))
     assert type(tnp.reshape(x, -1)) is type(tnp.sort(x)) is tnp.ndarray and tnp.sum(x) == 0
+
+
+@pytest.mark.host
+def test_matrices_of_numpys_are_computed_as_arrays() -> None:
+    """They are no more than numbers: tnp has a class of its own for them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        x = np.matrix([[1.0, 2.0], [3.0, 4.0]])
+    assert type(tnp.linalg.inv(x)) is tnp.ndarray and tnp.dot(x, tnp.ones(2)).tolist() == [3.0, 7.0]
 
 
 def test_traces_refuse_them() -> None:

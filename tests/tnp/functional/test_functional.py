@@ -107,6 +107,20 @@ def test_vectorize_signature(signature: str, shape: tuple[int, ...]) -> None:
     compare(applied, rtol=1e-12, may_raise=ValueError)
 
 
+@agrees
+def test_vectorize_makes_strings_as_wide_as_they_are(xp: Any) -> Any:
+    kinds = xp.vectorize(lambda a: type(a).__name__)
+    wide, text = xp.vectorize(lambda a: "x" * a, otypes=["U5"]), xp.vectorize(str, otypes=["S3"])
+    x = xp.asarray([1, 2])
+    return kinds(x), kinds(xp.asarray([1.5])), kinds(3), wide(x), text(x), wide.otypes, xp.vectorize(str).otypes
+
+
+@agrees
+def test_python_s_results_of_a_function_stay_python_s(xp: Any) -> Any:
+    product = xp.frompyfunc(lambda a, b: a * b, 2, 1)
+    return [type(each).__name__ for each in (product.reduce(xp.asarray([1, 2, 3])), product(xp.asarray([2]), 3)[0])]
+
+
 def test_vectorize_calls() -> None:
     compare(lambda xp: xp.vectorize(lambda a: a)(), raises=TypeError)
     compare(lambda xp: xp.vectorize(3), raises=TypeError)

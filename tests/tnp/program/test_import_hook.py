@@ -477,3 +477,13 @@ def test_a_class_knows_functions_by_themselves_or_by_their_names(tmp_path: Path)
 def test_classes_of_numbers_and_structures_know_the_programs_functions(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text(OF_EITHER)
     same(tmp_path, "main.py")
+
+
+def test_a_matrix_of_numpys_becomes_one_of_the_programs(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(
+        "import numpy as np, pickle, warnings\nwarnings.simplefilter('ignore')\n"
+        "m = np.matrix(np.array([[1, None]], dtype=object))\nm[0, 1] = 2\n"
+        "n = m.astype(float)\nprint(isinstance(n, np.matrix), n.view(np.matrix) * np.array([[1.0], [2.0]]), n.T @ n)\n"
+        "print(repr(np.vectorize(float)(m)), np.array_equal(n, [[1, 2]]), np.linalg.norm(n), n + np.ones(2))\n"
+    )
+    same(tmp_path, "main.py")
