@@ -255,7 +255,7 @@ def searchsorted(line: Tensor, values: Tensor, right: bool, sorter: Tensor | Non
     given = host.small(values, line) if sorter is None else None
     if given is not None:
         return host.wrapped(given[1].searchsorted(given[0], "right" if right else "left"))
-    if trace_state.is_tracing() and sorter is None and host.has_sizes(line) and host.is_plain(values):
+    if trace_state.is_tracing() and sorter is None and values.is_cpu and all(map(host.has_sizes, (line, values))):
         if values.numel() > 1:
             return _whole_search(line, values, right)
     return _search(line, values, right, sorter)
