@@ -817,6 +817,8 @@ class Executable:
         strides = [node.meta["val"].stride() for node in self.graph.results]
         viewed = {output.index for output in outputs if not output.of_input and output.geometry is not None}
         layout = self._layout(outputs, strides)
+        if layout is None and not written and not viewed:
+            return _showing(run, outputs)
 
         def program(tensors: list[Tensor]) -> Sequence[Tensor]:
             if self._overlap(tensors):
@@ -859,6 +861,22 @@ class Executable:
             return found, strides
 
         return layout
+
+
+def _showing(run: Program, outputs: list[Output]) -> Program:
+    """Return a program whose outputs are its inputs, its results, and views of the inputs."""
+    shown = [(output.of_input, output.index, output.geometry) for output in outputs]
+
+    def program(tensors: list[Tensor]) -> Sequence[Tensor]:
+        inputs = [*tensors]  # a program may empty its list
+        results = run(tensors)
+        found = []
+        for of_input, index, geometry in shown:
+            base = inputs[index] if of_input else results[index]
+            found.append(base if geometry is None else aliasing.viewed(base, *geometry))
+        return found
+
+    return program
 
 
 def _holding(program: Program, calls: list[host_calls.HostCall]) -> Program:

@@ -111,11 +111,10 @@ def _geometry(value: Tensor, base: Tensor) -> Geometry | None:
 
 
 def viewed(base: Tensor, dtype: torch.dtype, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> Tensor:
-    start = _offset(base) + offset
     if dtype is base.dtype:
-        return base.as_strided(size, stride, start // base.itemsize)
+        return base.as_strided(size, stride, base.storage_offset() + offset // base.itemsize)
     memory = torch.empty(0, dtype=dtype, device=base.device)
-    return memory.set_(base.untyped_storage(), start // memory.itemsize, size, stride)
+    return memory.set_(base.untyped_storage(), (_offset(base) + offset) // memory.itemsize, size, stride)
 
 
 def targets(node: Node) -> list[Node]:
