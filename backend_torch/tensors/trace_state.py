@@ -383,7 +383,7 @@ def parameter_error() -> TracedValueError:
         f"{user_line()}: NumPy seeds generators, and draws from those that a compiled function seeds, while the "
         "function is traced: the value of a traced array is no seed and no parameter. Draw standard numbers and scale "
         "them (loc + scale * rng.standard_normal(n)), or pass the generator to the function"
-    )
+    ).because("NumPy draws with parameters, or seeds with a value, that the function computes")
 
 
 def draw_error() -> NotImplementedError:

@@ -151,6 +151,43 @@ def test_what_is_refused(program: Callable[..., Any], kind: type[Exception], mes
         np.compile(program, backend="eager", fullgraph=True)(np.array(X))
 
 
+def in_clouds(np: Any, x: Any) -> Any:
+    rng = np.random.default_rng(0)
+    centres = rng.uniform(-10, 10, (5, 2))
+    points = np.concatenate([rng.normal(centre, 0.7, (3, 2)) for centre in centres])
+    rng.shuffle(points)
+    return points + x[0], rng.random(2)
+
+
+def around_a_sum(np: Any, x: Any) -> Any:
+    rng = np.random.default_rng(0)
+    first = rng.uniform(-1, 1, 3)
+    drawn = rng.normal(x.sum(), 1, 3)
+    return first + drawn + rng.random(3) * x
+
+
+def of_two_seeds(np: Any, x: Any) -> Any:
+    first = np.random.default_rng(int(x[0])).random(3)
+    return first + np.random.default_rng(x[1].astype(int)).random(3)
+
+
+def of_the_global_generator(np: Any, x: Any) -> Any:
+    np.random.seed(int(x[0]))
+    first = np.random.rand(3)
+    np.random.seed(int(x[1]) + 1)
+    return first + np.random.normal(x, 1.0)
+
+
+@pytest.mark.parametrize("program", [in_clouds, around_a_sum, of_two_seeds, of_the_global_generator])
+def test_python_draws_with_computed_parameters(program: Callable[..., Any]) -> None:
+    """The graph is cut there; each call draws what NumPy draws."""
+    compiled = np.compile(lambda x: program(np, x), backend="eager")
+    with pytest.warns(RuntimeWarning, match="is cut at .*or seeds with a value, that the function computes"):
+        compiled(np.array(X))
+    for values in (X, X, [4.0, 5.0, 6.0]):
+        assert_same(program(numpy, numpy.array(values)), compiled(np.array(values)), rtol=1e-12)
+
+
 def test_a_generator_from_outside_draws_anew() -> None:
     rng = np.random.default_rng(3)
     compiled = np.compile(lambda x: x + rng.random(3), backend="eager")
