@@ -19,6 +19,7 @@ import torch
 from torch.fx import GraphModule
 
 from backend_torch.graphs import host_calls, symbolic
+from backend_torch.kernels.graph_operations import STEPS
 from backend_torch.tensors import aliasing, memory, trace_state
 from backend_torch.tensors.constants import is_constant
 from backend_torch.torch_private import traces, trees
@@ -259,7 +260,9 @@ class Watch(TorchDispatchMode):
 
     def _on_known(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _OnKnown | None:
         """Return an operation, to compute on the CPU, all of whose operands have known values; otherwise None."""
-        if not isinstance(func, OpOverload) or func.namespace != "aten" or schema_of(func).is_mutable:
+        if not isinstance(func, OpOverload) or (func.namespace != "aten" and func not in STEPS):
+            return None
+        if schema_of(func).is_mutable:
             return None
         if func in _UNDEFINED or torch.Tag.nondeterministic_seeded in func.tags:
             return None

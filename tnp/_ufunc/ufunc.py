@@ -254,13 +254,14 @@ class Ufunc:
         if self.__name__ in COMPARISONS and all(type(x) is int for x in operands):
             one, other = operands  # NumPy compares them as Python objects, of any size
             operands = (np.int8((one > other) - (one < other)), np.int8(0))
-        elif self.nin == 1 and type(operands[0]) in WEAK:
-            operands = (np.asarray(operands[0]),)  # a Python scalar alone gets its default dtype, or uint64
+        alone = np.asarray(operands[0]) if self.nin == 1 and type(operands[0]) in WEAK else None
+        if alone is not None and alone.dtype.kind == "O":
+            operands = (alone,)
         dtypes: list[Any] = []
         tensors: list[Tensor] = []
         for operand in operands:
             if type(operand) in WEAK:
-                dtypes.append(type(operand))
+                dtypes.append(type(operand) if alone is None else alone.dtype)  # its default dtype, or uint64
                 tensors.append(operand)
             else:
                 tensor = tensor_of(operand, device=home)
