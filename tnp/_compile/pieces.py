@@ -26,6 +26,7 @@ from tnp._compile import call_codegen, explanation, progress
 from tnp._compile.graph import Graph
 from tnp._core.base import ndarray, number
 from tnp._core.convert import asarray
+from tnp._core.dtypes import DtypeError
 from tnp._transforms import pytree
 
 _MOST = 4  # traces of a part with open sizes; then Python runs it for other arguments
@@ -338,8 +339,15 @@ def _is_known(leaf: Any) -> bool:
 
 def taken(given: list[Any]) -> list[Any]:
     """Return arguments with tnp's arrays in place of NumPy's, over the same memory: one for one that is given twice."""
-    made = {id(each): asarray(each) for each in given if type(each) is np.ndarray}
+    made = {id(each): _taken(each) for each in given if type(each) is np.ndarray}
     return [made.get(id(each), each) for each in given]
+
+
+def _taken(array: np.ndarray) -> Any:
+    try:
+        return asarray(array)
+    except DtypeError:  # of strings and the like, which NumPy computes with
+        return array
 
 
 def check(given: list[Any], taken: list[Any]) -> None:

@@ -10,11 +10,12 @@ from typing import Any, cast
 import numpy as np
 
 from backend_torch.tensors import dtypes as backend
+from backend_torch.tensors import trace_state
 from tnp._core.base import ndarray, scalar
 
 
-class DtypeError(TypeError):
-    """No tensor can carry a dtype, which is the argument, or is in a text.
+class DtypeError(trace_state.OfTracing, TypeError):
+    """No tensor can carry a dtype, which is the argument, or is in a text; Python runs such a statement of a trace.
 
     The text is written when it is read. NumPy computes after most of these errors, and would take less time than the
     text of a structure with many fields.

@@ -79,8 +79,8 @@ def test_what_no_tensor_holds(code: str) -> None:
 
 
 REFUSED = {
-    "a trace": lambda: tnp.compile(lambda x: x + tnp.asarray(["a"]).size, backend="eager")(tnp.ones(2)),
-    "an operand of a trace": lambda: tnp.compile(lambda x: x * numpy.array([1, 2], object), backend="eager")(
+    "a trace": lambda: tnp.compile(lambda x: x + tnp.asarray(["a"]).size, fullgraph=True)(tnp.ones(2)),
+    "an operand of a trace": lambda: tnp.compile(lambda x: x * numpy.array([1, 2], object), fullgraph=True)(
         tnp.ones(2)
     ),
     "a batch": lambda: tnp.vectorized_map(lambda x: tnp.concatenate([x, numpy.array(["a"])]), tnp.ones((2, 2))),
