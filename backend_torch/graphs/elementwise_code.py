@@ -301,7 +301,7 @@ class _Writer:
         lanes = self._size // self.dtype.itemsize
         names: dict[Any, str] = {}
         lines = list(self._operations(names))
-        functions = sum([line.loop is not None or _MATHEMATICAL.search(line.text) is not None for line in lines])
+        functions = sum([0.5 if line.loop is not None else bool(_MATHEMATICAL.search(line.text)) for line in lines])
         kinds: dict[int, str] = {}
         places: dict[str, int] = {}  # name -> its memory
         for index, node in enumerate(self._inputs):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from backend_torch.kernels import transcendental
+from backend_torch.kernels import arithmetic, transcendental
 from backend_torch.kernels.host import HAS_VECTORS
 from backend_torch.kernels.kernel import Kernel
 
@@ -23,7 +23,8 @@ _KERNELS: Mapping[str, Kernel] = {
     "asinh": transcendental.arcsinh, "atan": transcendental.arctan, "atan2": transcendental.arctan2,
     "atanh": transcendental.arctanh, "exp": transcendental.exp, "expm1": transcendental.expm1,
     "log": transcendental.log, "log10": transcendental.log10, "log1p": transcendental.log1p,
-    "log2": transcendental.log2, "tan": transcendental.tan, "tanh": transcendental.tanh,
+    "log2": transcendental.log2, "pow.Tensor_Tensor": arithmetic.power, "tan": transcendental.tan,
+    "tanh": transcendental.tanh,
 }  # fmt: skip
 
 

@@ -13,8 +13,9 @@ from backend_torch.torch_private.patches import Patches, Undo, replaced_attribut
 
 WORK = 1 << 16
 """Operations on 8 bytes for each thread, at least."""
-CALL = 8
-"""A function of mathematics takes as long as so many operations, and an element without vectors as long as so many."""
+CALL = 16
+"""A function of mathematics takes as long as so many operations."""
+_ALONE = 3  # an operation without vectors takes as long as so many
 _FEWEST = 512  # elements for each thread, which is torch's limit
 _MATHEMATICS = re.compile(r"(exp|log|sin|cos|tan|pow|erf|gamma|hypot|sigmoid|bessel|i[01]e?|calc_)\w*\(")
 
@@ -30,7 +31,7 @@ def put(patches: Patches) -> list[Undo]:
         main = (getattr(kernel, "kernels", None) or [kernel])[0]
         lines = "".join([part.getvalue() for part in (main.loads, main.compute, main.stores)]).splitlines()
         work = len(lines) + CALL * sum([_MATHEMATICS.search(line) is not None for line in lines])
-        work *= 1 if isinstance(main, CppVecKernel) else CALL
+        work *= 1 if isinstance(main, CppVecKernel) else _ALONE
         with config.patch({"cpp.min_chunk_size": max(WORK // max(work, 1), _FEWEST)}):
             return theirs(kernel, most, threads)
 
