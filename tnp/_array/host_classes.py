@@ -13,6 +13,8 @@ import copyreg
 import ctypes
 import functools
 import gc
+import os
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -154,7 +156,23 @@ class _Refusal:
         )
 
 
+class _RefusalOfMasked:
+    """The same for tnp's array itself, where a masked array is viewed: any other caller gets the dtype object."""
+
+    def __get__(self, array: Any, cls: type) -> Any:
+        code = sys._getframe(1).f_code
+        if array is None and code.co_name == "view" and code.co_filename.endswith(_MASKED):
+            raise TypeError(
+                "NumPy's masked arrays cannot be viewed as tnp.ndarray: write tnp.asarray(x), which shares the memory of "
+                "numbers, or x.data, or run the program by python -m tnp."
+            )
+        raise AttributeError("__numpy_dtype__")
+
+
+_MASKED = os.path.join("numpy", "ma", "core.py")
 derived_classes.counterpart = of_host
 
+_ndarray: Any = ndarray
+_ndarray.__numpy_dtype__ = _RefusalOfMasked()
 _subclass: Any = subclass
 _subclass.__numpy_dtype__ = _Refusal()

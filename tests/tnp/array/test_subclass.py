@@ -632,6 +632,16 @@ def test_numpy_s_own_arrays_refuse_a_derived_class(base, values):
     assert numpy.dtype(tnp.ones(1).view(kind)) == float
 
 
+def test_masked_arrays_say_how_to_get_their_data():
+    x = numpy.ma.array([1.0, 2.0], mask=[False, True])
+    for arguments in ({"dtype": tnp.ndarray}, {"type": tnp.ndarray}):
+        with pytest.raises(TypeError, match=r"write tnp\.asarray\(x\).*x\.data"):
+            x.view(**arguments)
+    tnp.asarray(x)[0] = 7.0
+    assert x[0] == 7.0
+    assert numpy.dtype(tnp.ndarray) == numpy.dtype(numpy.ndarray) == tnp.empty(1, tnp.ndarray).dtype == object
+
+
 # Operands and reductions that a class computes itself.
 
 
