@@ -35,6 +35,7 @@ SOURCES = {
         "host",
         "ufuncs",
         "functions",
+        "derived",
         "slots",
         "module",
     ),

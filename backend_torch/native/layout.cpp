@@ -25,7 +25,7 @@ FreeList<Held> arrays, scalars;
 Held* allocate(PyTypeObject* type, FreeList<Held>& from) {
   if (Held* it = from.take()) {  // an empty one
     PyObject_Init(reinterpret_cast<PyObject*>(it), type);
-    it->has_views = false;
+    it->has_views = it->is_shared = false;
     return it;
   }
   Held* it = PyObject_GC_New(Held, type);
@@ -39,7 +39,8 @@ void drop(c10::TensorImpl*& impl) {
 
 void release(Held* it) {
   Py_CLEAR(it->tensor);
-  if (it->impl != nullptr && (it->base != nullptr ? keep_view(it->impl) : !it->has_views && keep(it->impl))) it->impl = nullptr;
+  Py_CLEAR(it->source);
+  if (it->impl != nullptr && !it->is_shared && (it->base != nullptr ? keep_view(it->impl) : !it->has_views && keep(it->impl))) it->impl = nullptr;
   drop(it->impl);
   drop(it->base);
   it->has_value = false;
@@ -64,11 +65,13 @@ void deallocate(PyObject* self) {
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(held(self)->tensor);
+  Py_VISIT(held(self)->source);
   return 0;
 }
 
 int clear(PyObject* self) {
   Py_CLEAR(held(self)->tensor);
+  Py_CLEAR(held(self)->source);
   return 0;
 }
 
@@ -100,7 +103,9 @@ bool show(Held* it) {
     std::memcpy(writeable_data_of(tensor), it->value, itemsize(it->dtype));
   } else if (it->impl != nullptr) {
     tensor = as_tensor(it->impl);
-    if (it->base != nullptr) {
+    if (it->base != nullptr && tensor.unsafeGetTensorImpl()->autograd_meta() != nullptr) {
+      drop(it->base);  // another array with this tensor has shown it
+    } else if (it->base != nullptr) {
       // Like torch's own views (`as_view` in VariableTypeUtils.h), only later.
       const at::Tensor& base = as_tensor(it->base);
       auto place = tensor.dtype() == base.dtype() ? nullptr : std::make_unique<Parts>(tensor, base);
@@ -116,6 +121,11 @@ bool show(Held* it) {
   }
   PyObject* made = THPVariable_Wrap(tensor);
   if (made == nullptr) return false;
+  if (it->source != nullptr && PyObject_SetAttr(made, source_name(), it->source) < 0) {
+    Py_DECREF(made);
+    return false;
+  }
+  Py_CLEAR(it->source);
   tensor.reset();
   drop(it->impl);  // `made` holds it now
   it->has_value = false;
@@ -125,6 +135,11 @@ bool show(Held* it) {
 }
 
 }  // namespace
+
+PyObject* source_name() {
+  static PyObject* name = PyUnicode_InternFromString("source");
+  return name;
+}
 
 PyObject* get_tensor(PyObject* self, void*) {
   Held* it = held(self);
@@ -181,6 +196,7 @@ int set_tensor(PyObject* self, PyObject* value, void*) {
   drop(it->impl);
   drop(it->base);
   it->has_value = false;
+  Py_CLEAR(it->source);
   Py_XDECREF(before);
   if (value != nullptr && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
   if (is_scalar(self)) choose_class(self);
@@ -348,6 +364,24 @@ PyObject* wrap_view_of(PyObject* array, const at::Tensor& tensor, c10::IntArrayR
 PyObject* wrap_view(PyObject* array, const at::Tensor& tensor, c10::IntArrayRef sizes, c10::IntArrayRef strides,
                     int64_t offset, PyTypeObject* type) {
   return wrap_view_of(array, tensor, sizes, strides, offset, tensor.dtype(), type);
+}
+
+PyObject* wrap_same(PyObject* array, PyTypeObject* type) {
+  Held* from = held(array);
+  PyObject* made = type == classes.array ? reinterpret_cast<PyObject*>(allocate(type, arrays)) : type->tp_alloc(type, 0);
+  if (made == nullptr) return nullptr;
+  auto shared = [](c10::TensorImpl* impl) {
+    return impl == nullptr ? nullptr : at::Tensor(as_tensor(impl)).unsafeReleaseTensorImpl();
+  };
+  Held* it = held(made);
+  it->tensor = Py_XNewRef(from->tensor);
+  it->impl = shared(from->impl);
+  it->base = shared(from->base);
+  it->version = from->version;
+  it->is_without_grad = from->is_without_grad;
+  it->is_shared = from->is_shared = true;
+  if (type == classes.array) PyObject_GC_Track(made);
+  return made;
 }
 
 PyObject* wrap_parts(PyObject* array, const at::Tensor& tensor, bool is_imaginary) {

@@ -12,12 +12,14 @@ struct Held {
   alignas(8) char value[16];  // a scalar's element; in a float64 this is the value of Python's float
   PyObject* weakrefs;
   PyObject* tensor;         // the object that Python has seen or set: normally a torch.Tensor
+  PyObject* source;         // without it: the array of which this one of a derived class is a view; else a tensor notes it
   c10::TensorImpl* impl;    // without it: a tensor that Python has not seen; with a history only if it has no base
   c10::TensorImpl* base;    // its base if it is a view; autograd learns of the view when Python needs it
   uint32_t version;         // the base's version when the view was made
   bool is_without_grad;     // whether the view was made under no_grad
   bool has_value;           // without a tensor: only `value` holds the value
   bool has_views;           // whether views of it were made, through which autograd may reach it
+  bool is_shared;           // whether another array had the same tensor, which is not kept for reuse then
   int8_t dtype;
   uint64_t turned;          // of a view with negative strides: the axes, as bits, that the tensor has reversed
 };
@@ -70,6 +72,9 @@ inline const at::Tensor* plain_tensor(PyObject* x) {
 // As `plain_tensor`, but the tensor may have a gradient.
 inline const at::Tensor* recorded_tensor(PyObject* x) { return plain_tensor<true>(x); }
 
+// The name of the attribute in which a tensor notes its array's base (`backend_torch.tensors.memory`).
+PyObject* source_name();
+
 // The attribute `tensor` of class Slot.
 PyObject* get_tensor(PyObject* self, void*);
 int set_tensor(PyObject* self, PyObject* value, void*);
@@ -84,6 +89,9 @@ PyObject* wrap_recorded(at::Tensor&& tensor);  // which may have a gradient
 // Make a view of an array's tensor, which passed the guard; nullptr without an exception if torch has to make it.
 PyObject* wrap_view(PyObject* array, const at::Tensor& tensor, c10::IntArrayRef sizes, c10::IntArrayRef strides,
                     int64_t offset, PyTypeObject* type = classes.array);
+
+// Make an array of another class with the tensor of an array that passed the guard.
+PyObject* wrap_same(PyObject* array, PyTypeObject* type);
 
 // Make a view of the real or the imaginary parts of a complex array; as `wrap_view`.
 PyObject* wrap_parts(PyObject* array, const at::Tensor& tensor, bool is_imaginary);

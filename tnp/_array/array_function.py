@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch.native import heads
 from tnp._core import public
 from tnp._core.base import ndarray, scalar, subclass
 from tnp._core.derived_classes import as_result, before_the_first, finalised, kept, plain, ranked, winner
@@ -65,8 +66,8 @@ SHOWING = frozenset({"array_repr"})
 _OWN = ("tnp._array.ndarray", "tnp._array.methods")
 
 
-def _entry(*args: Any, _dispatch: Any, **kwargs: Any) -> Any:
-    return _dispatch(args, kwargs)
+def _entry(*args: Any, _dispatch: Any, _plain: Any, _has_derived: Any, **kwargs: Any) -> Any:
+    return _plain(*args, **kwargs) if _has_derived(args, kwargs) is False else _dispatch(args, kwargs)
 
 
 def look_for_subclasses() -> None:
@@ -97,9 +98,9 @@ def _exchange(name: str, function: FunctionType, shown: FunctionType, theirs: An
     implementation = _copied(function, function.__globals__)
     wrapper = _copied(shown, {**shown.__globals__, "_ours": implementation})
     function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-    _enter(function, functools.partial(_dispatched, name, shown, implementation))
+    _enter(function, functools.partial(_dispatched, name, shown, implementation), implementation)
     if shown is not function:
-        _enter(shown, functools.partial(_called, wrapper, function, theirs))
+        _enter(shown, functools.partial(_called, wrapper, function, theirs), wrapper)
 
 
 def _copied(function: FunctionType, scope: dict[str, Any]) -> FunctionType:
@@ -116,8 +117,9 @@ def _called(wrapper: Any, function: Any, theirs: Any, args: tuple[Any, ...], kwa
     return public.called(function, theirs, args, kwargs)
 
 
-def _enter(function: FunctionType, dispatch: Callable[..., Any]) -> None:
-    function.__defaults__, function.__kwdefaults__ = None, {"_dispatch": dispatch}
+def _enter(function: FunctionType, dispatch: Callable[..., Any], plain: Callable[..., Any]) -> None:
+    asked = {"_dispatch": dispatch, "_plain": plain, "_has_derived": heads.has_derived}
+    function.__defaults__, function.__kwdefaults__ = None, asked
     function.__code__ = _entry.__code__
 
 

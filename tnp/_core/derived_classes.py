@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch.native import heads
 from backend_torch.tensors import memory
 from tnp._core.base import indirect, ndarray, readonly, scalar, strided, subclass, wrap_array
 from tnp._core.dtype_table import PLAIN
@@ -65,6 +66,8 @@ def plain(x: Any) -> Any:
     """Return an array without its derived class, over the same tensor; return anything else unchanged."""
     if not isinstance(x, subclass):
         return x
+    if (found := heads.undressed(x)) is not None:
+        return found
     return readonly_array(x.tensor, x) if memory.is_locked(x.tensor) else wrap_array(x.tensor)
 
 
@@ -101,8 +104,9 @@ def anew(x: Any, result: Any) -> Any:
         return tuple([anew(x, each) for each in result])
     if not isinstance(result, ndarray):
         return result
-    made = _new(type(x))
-    made.tensor = result.tensor
+    if (made := heads.dressed(x, result)) is None:
+        made = _new(type(x))
+        made.tensor = result.tensor
     made.__array_finalize__(x)
     return made
 
@@ -127,6 +131,9 @@ def as_result(source: Any, result: Any) -> Any:
 
     An array of a derived class holds a tensor, so of a view with a negative step it has a copy, which is read-only too.
     """
+    if (made := heads.dressed(source, result)) is not None:
+        made.__array_finalize__(source)
+        return made
     if isinstance(result, np.ndarray):
         made = result.view(counterpart(type(source)))
         made.__array_finalize__(source)
