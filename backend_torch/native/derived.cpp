@@ -12,23 +12,33 @@ namespace {
 
 PyObject* refused() { return Py_NewRef(Py_None); }
 
-// Whether an argument, or what is in its lists and tuples, may be of a derived class. A list may hold itself.
-bool may_be_derived(PyObject* x, int depth = 0) {
-  if (!is_list(x)) return !is_ours(x) && is_derived(x);
-  if (depth > 64) return true;
+// Add an argument to a list if it is of a derived class and has a tensor, and what is in its lists and tuples. False
+// without an exception if they are deeper than any array: a list may hold itself.
+bool collect(PyObject* x, THPObjectPtr& found, int depth = 0) {
+  if (!is_list(x)) {
+    if (is_ours(x) || !is_derived(x) || (held(x)->tensor == nullptr && held(x)->impl == nullptr)) return true;
+    if (found == nullptr) found = PyList_New(0);
+    return found != nullptr && PyList_Append(found.get(), x) == 0;
+  }
+  if (depth > 64) return false;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(x); i++)
-    if (may_be_derived(PySequence_Fast_GET_ITEM(x, i), depth + 1)) return true;
-  return false;
+    if (!collect(PySequence_Fast_GET_ITEM(x, i), found, depth + 1)) return false;
+  return true;
 }
 
-// has_derived(args, kwargs): False if no argument is of a derived class.
-PyObject* has_derived(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 2 || may_be_derived(args[0])) return refused();
-  PyObject *name, *value;
-  Py_ssize_t position = 0;
-  while (PyDict_Next(args[1], &position, &name, &value))
-    if (may_be_derived(value)) return refused();
-  return Py_NewRef(Py_False);
+// derived_in(args, kwargs): a list of the arguments of derived classes, False without any.
+PyObject* derived_in(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return guarded(
+      [&]() -> PyObject* {
+        THPObjectPtr found;
+        if (count != 2 || !collect(args[0], found)) return nullptr;
+        PyObject *name, *value;
+        Py_ssize_t position = 0;
+        while (PyDict_Next(args[1], &position, &name, &value))
+          if (!collect(value, found)) return nullptr;
+        return found == nullptr ? Py_NewRef(Py_False) : found.release();
+      },
+      refused);
 }
 
 // An attribute of an array's tensor, if Python has seen that; nullptr with or without an exception.
@@ -62,13 +72,13 @@ PyObject* undressed(PyObject*, PyObject* x) {
       refused);
 }
 
-// The last array of its class along the chain of bases: the base that NumPy gives to a view.
-PyObject* base_of_view(PyObject* x) {
+// The base that NumPy gives to a view of an array: the last array of the view's class along the chain of bases.
+PyObject* base_of_view(PyObject* x, PyTypeObject* type) {
   THPObjectPtr base(Py_NewRef(x));
   for (;;) {
     PyObject* source = held(base.get())->source;
     THPObjectPtr further(source == nullptr ? noted(base.get(), source_name()) : Py_NewRef(source));
-    if (further == nullptr || Py_TYPE(further.get()) != Py_TYPE(x)) return PyErr_Occurred() ? nullptr : base.release();
+    if (further == nullptr || Py_TYPE(further.get()) != type) return PyErr_Occurred() ? nullptr : base.release();
     base = std::move(further);
   }
 }
@@ -90,7 +100,7 @@ PyObject* dressed(PyObject*, PyObject* const* args, Py_ssize_t count) {
         if (given == nullptr) return nullptr;
         if (own->is_same(*given) || !own->storage().is_alias_of(given->storage())) return wrap_same(args[1], type);
         if (!is_writeable(args[0], *own)) return nullptr;
-        THPObjectPtr base(base_of_view(args[0])), made(base == nullptr ? nullptr : wrap_same(args[1], type));
+        THPObjectPtr base(base_of_view(args[0], type)), made(base == nullptr ? nullptr : wrap_same(args[1], type));
         if (made == nullptr) return nullptr;
         if (held(made.get())->tensor == nullptr)
           held(made.get())->source = base.release();
@@ -101,12 +111,30 @@ PyObject* dressed(PyObject*, PyObject* const* args, Py_ssize_t count) {
       refused);
 }
 
+// viewed(x, class): a view of an array that can be written to, as a plain array or of a derived class.
+PyObject* viewed(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return guarded(
+      [&]() -> PyObject* {
+        if (count != 2 || !is_quiet() || !(is_array(args[0]) || is_derived(args[0])) || !PyType_Check(args[1])) return nullptr;
+        auto* type = reinterpret_cast<PyTypeObject*>(args[1]);
+        if (type != classes.array && !PyType_IsSubtype(type, classes.derived)) return nullptr;
+        const at::Tensor* tensor = plain_tensor(args[0]);
+        if (tensor == nullptr || tensor->numel() == 0 || !is_writeable(args[0], *tensor)) return nullptr;
+        THPObjectPtr base(type == classes.array ? Py_NewRef(Py_None) : base_of_view(args[0], type));
+        THPObjectPtr made(base == nullptr ? nullptr : wrap_view(args[0], *tensor, tensor->sizes(), tensor->strides(), tensor->storage_offset(), type));
+        if (made != nullptr && type != classes.array) held(made.get())->source = base.release();
+        return made.release();
+      },
+      refused);
+}
+
 }  // namespace
 
 PyMethodDef DERIVED_FUNCTIONS[] = {
-    TNP_FAST("has_derived", has_derived),
+    TNP_FAST("derived_in", derived_in),
     {"undressed", undressed, METH_O, nullptr},
     TNP_FAST("dressed", dressed),
+    TNP_FAST("viewed", viewed),
     {nullptr, nullptr, 0, nullptr},
 };
 

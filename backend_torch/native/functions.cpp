@@ -46,6 +46,9 @@ PyObject* head(Body&& body) {
 // Return the tensor of an array that passes the guard, else nullptr.
 const at::Tensor* array_tensor(PyObject* x) { return is_array(x) ? plain_tensor(x) : nullptr; }
 
+// As `array_tensor`, or the tensor of an array of a derived class.
+const at::Tensor* any_tensor(PyObject* x) { return is_array(x) || is_derived(x) ? plain_tensor(x) : nullptr; }
+
 // As `array_tensor`, or the tensor of a view with negative strides, which has them reversed (`Elements`).
 const at::Tensor* writeable_tensor(PyObject* x) { return is_array(x) || is_turned(x) ? plain_tensor(x) : nullptr; }
 
@@ -512,7 +515,7 @@ bool is_truncation(int8_t from, int8_t to) { return bit(from) & (FLOATS | bit(F1
 
 // Copy an array to a dtype or its own; the copy is in C order, and would be if the order were kept.
 PyObject* cast(PyObject* x, PyObject* wanted) {
-  const at::Tensor* tensor = array_tensor(x);
+  const at::Tensor* tensor = any_tensor(x);
   if (tensor == nullptr || tensor->numel() == 0 || !keeps_c_order(tensor->sizes(), tensor->strides())) return nullptr;
   int8_t from = dtype_of(*tensor), to = read_dtype(wanted, from);
   if (from == NONE || from >= LOOPS || to == NONE || to >= LOOPS) return nullptr;
@@ -525,19 +528,19 @@ PyObject* cast(PyObject* x, PyObject* wanted) {
 
 // astype(x, dtype)
 PyObject* astype(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  return head([&]() -> PyObject* { return count == 2 && is_quiet() && args[1] != Py_None ? cast(args[0], args[1]) : nullptr; });
+  return head([&]() -> PyObject* { return count == 2 && is_quiet() && is_array(args[0]) && args[1] != Py_None ? cast(args[0], args[1]) : nullptr; });
 }
 
 // Stack a list of arrays of one shape and dtype.
 PyObject* stacked(PyObject* list, PyObject* wanted) {
-  const at::Tensor* first = array_tensor(items_of(list)[0]);
+  const at::Tensor* first = any_tensor(items_of(list)[0]);
   Py_ssize_t count = PySequence_Fast_GET_SIZE(list);
   if (first == nullptr || first->numel() == 0 || first->numel() * count > LARGE || first->dim() > 32) return nullptr;
   int8_t from = dtype_of(*first), to = read_dtype(wanted, from);
   if (from == NONE || from >= LOOPS || to == NONE || to >= LOOPS) return nullptr;
   if (copy_loop(from, to) == nullptr) return nullptr;
   for (Py_ssize_t i = 1; i < count; i++) {
-    const at::Tensor* each = array_tensor(items_of(list)[i]);
+    const at::Tensor* each = any_tensor(items_of(list)[i]);
     if (each == nullptr || each->dtype() != first->dtype() || each->sizes() != first->sizes()) return nullptr;
   }
   Shape sizes{count};
@@ -546,7 +549,7 @@ PyObject* stacked(PyObject* list, PyObject* wanted) {
   char* out = writeable_data_of(made);
   int64_t bytes = first->numel() * itemsize(to);
   for (Py_ssize_t i = 0; i < count; i++) {
-    const at::Tensor& each = *array_tensor(items_of(list)[i]);
+    const at::Tensor& each = *any_tensor(items_of(list)[i]);
     gather(out + i * bytes, to, data_of(each), from, each.sizes(), each.strides().data());
   }
   return wrap_array(std::move(made));
@@ -567,7 +570,8 @@ PyObject* array(PyObject*, PyObject* const* args, Py_ssize_t count) {
     THPObjectPtr owned(count == 9 ? straight(args[0]) : Py_NewRef(args[0]));  // without `copy` a view may be the result
     PyObject* object = owned.get();
     if (object == nullptr) return nullptr;
-    if (is_array(object)) return makes_on_cpu() ? cast(object, args[1]) : nullptr;
+    bool is_copied = is_array(object) || (count == 9 && args[4] == Py_False && is_derived(object));
+    if (is_copied) return makes_on_cpu() ? cast(object, args[1]) : nullptr;
     if (at::Tensor given; is_numpy(object)) {
       if (!makes_on_cpu() || !borrow(object, given) || !is_dense(given)) return nullptr;
       int8_t own = dtype_of(given);
@@ -581,7 +585,7 @@ PyObject* array(PyObject*, PyObject* const* args, Py_ssize_t count) {
       std::memcpy(writeable_data_of(made), one, itemsize(dtype));
       return wrap_array(std::move(made));
     }
-    if (PySequence_Fast_GET_SIZE(object) > 0 && is_array(items_of(object)[0]))
+    if (PySequence_Fast_GET_SIZE(object) > 0 && any_tensor(items_of(object)[0]) != nullptr)
       return makes_on_cpu() ? stacked(object, args[1]) : nullptr;
     int8_t dtype = read_dtype(args[1], NONE);
     if (!makes_on_cpu() || (dtype == NONE && args[1] != Py_None)) return nullptr;

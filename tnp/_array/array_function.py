@@ -66,8 +66,9 @@ SHOWING = frozenset({"array_repr"})
 _OWN = ("tnp._array.ndarray", "tnp._array.methods")
 
 
-def _entry(*args: Any, _dispatch: Any, _plain: Any, _has_derived: Any, **kwargs: Any) -> Any:
-    return _plain(*args, **kwargs) if _has_derived(args, kwargs) is False else _dispatch(args, kwargs)
+def _entry(*args: Any, _dispatch: Any, _plain: Any, _derived_in: Any, **kwargs: Any) -> Any:
+    found = _derived_in(args, kwargs)
+    return _plain(*args, **kwargs) if found is False else _dispatch(found, args, kwargs)
 
 
 def look_for_subclasses() -> None:
@@ -110,29 +111,38 @@ def _copied(function: FunctionType, scope: dict[str, Any]) -> FunctionType:
     return made
 
 
-def _called(wrapper: Any, function: Any, theirs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _called(
+    wrapper: Any, function: Any, theirs: Any, found: list[Any] | None, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Call a public function: by its wrapper, but for derived arrays, whose overrides see what the program gave."""
-    if not _within((*args, *kwargs.values())):
+    if not (found or _within((*args, *kwargs.values()))):
         return wrapper(*args, **kwargs)
     return public.called(function, theirs, args, kwargs)
 
 
 def _enter(function: FunctionType, dispatch: Callable[..., Any], plain: Callable[..., Any]) -> None:
-    asked = {"_dispatch": dispatch, "_plain": plain, "_has_derived": heads.has_derived}
+    asked = {"_dispatch": dispatch, "_plain": plain, "_derived_in": heads.derived_in}
     function.__defaults__, function.__kwdefaults__ = None, asked
     function.__code__ = _entry.__code__
 
 
-def _dispatched(name: str, function: Any, implementation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    found = _within((*args, *kwargs.values()))
-    if not found:
+def _dispatched(
+    name: str,
+    function: Any,
+    implementation: Any,
+    found: list[Any] | None,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    if not (found := found or _within((*args, *kwargs.values()))):
         return implementation(*args, **kwargs)
     call = functools.partial(_default, name, implementation, found)
     caller = sys._getframe(2).f_globals.get("__name__")
     if caller in _OWN:  # the array's own method, found by its name
         return call(args, kwargs)
-    overriding = [x for x in ranked(found) if type(x).__array_function__ is not ndarray.__array_function__]
-    types = tuple([type(x) for x in ranked(found)])
+    of_each_class = ranked(found)
+    overriding = [x for x in of_each_class if type(x).__array_function__ is not ndarray.__array_function__]
+    types = tuple(map(type, of_each_class))
     for x in overriding:
         result = x.__array_function__(public.shown.get(function, function), types, args, kwargs)
         if result is not NotImplemented:
@@ -192,7 +202,7 @@ def _default(name: str, implementation: Any, found: list[Any], args: tuple[Any, 
             return lambda first, *rest, **more: value(finalised(type(of), first.tensor, of), *rest, **more)
         return stand_ins.get(id(value), value)
 
-    result = implementation(*replaced(stand_in, args), **replaced(stand_in, kwargs))
+    result = implementation(*replaced(stand_in, args), **(kwargs and replaced(stand_in, kwargs)))
     if name in EACH:
         return tuple([kept(x, each) for x, each in zip(args, result, strict=True)]) if kwargs.get("subok") else result
     source = winner(found) if kwargs.get("subok", name in KEEPS or name in JOIN) else None

@@ -21,7 +21,7 @@ from backend_torch.torch_private.functorch import innermost
 from tnp._core import convert, host_fallback
 from tnp._core.base import like, ndarray, scalar, wrap_array
 from tnp._core.convert import as_dtype, as_order, asnumpy, element_of, field, sequence_error
-from tnp._core.derived_classes import finalised, plain
+from tnp._core.derived_classes import finalised, plain, viewed_as
 from tnp._core.dtype_table import PLAIN
 from tnp._core.dtypes import DtypeError
 from tnp._core.errors import integer_of
@@ -449,6 +449,8 @@ class Methods:
 
 def viewed(x: ndarray, dtype: Any, kind: Any) -> ndarray:
     """``x.view(dtype, type)`` with a class involved: ``dtype`` may be None, or itself a class."""
+    if dtype is _NoValue and (made := viewed_as(type(x) if kind is _NoValue else kind, x)) is not None:
+        return made
     given = plain(x)
     result = given.view() if dtype is _NoValue else convert.view(given, dtype)
     tensor = result.tensor if result.tensor is not x.tensor else memory.sliced(result.tensor, (...,))

@@ -87,6 +87,8 @@ def _reduction(name: str, ufunc: Any, *arguments: str) -> Callable[..., Any]:
 
     @functools.wraps(ordinary)
     def method(self: Any, *args: Any, **options: Any) -> Any:
+        if len(args) < 2 and "out" not in options and of_plain((self,)) is self:
+            return anew(self, ordinary(plain(self), *args, **options))
         if type(self).__array_ufunc__ in _ORDINARY:
             return ordinary(self, *args, **options)
         given = {"axis": None, "dtype": np.dtype(bool) if name in ("any", "all") else None, "keepdims": False}

@@ -428,6 +428,8 @@ def asarray(
                 return a
         elif (made := (heads.over_numpy if type(a) is np.ndarray else heads.array)(a, dtype)) is not None:
             return made
+        elif dtype is None and (made := heads.undressed(a)) is not None:
+            return made
     check_like(like)
     if isinstance(dtype, (str, np.dtype)) and (parts := np.dtype(dtype).subdtype) is not None:
         return asarray(_of_subarrays(a, *parts), None, order, device=device, copy=copy)

@@ -53,6 +53,14 @@ def finalised(cls: Any, tensor: Tensor, source: Any) -> Any:
     return made
 
 
+def viewed_as(cls: Any, x: Any) -> Any:
+    """Return a view of an array as one of a class, from the native core; None if Python has to make it."""
+    made = None if _awaiting else heads.viewed(x, cls)
+    if made is not None and cls is not ndarray:
+        made.__array_finalize__(x)
+    return made
+
+
 def _note_base(cls: Any, tensor: Tensor, base: Any) -> None:
     """Note the array that a tensor is a view of: as in NumPy, the last array of its class along the chain of bases."""
     if not is_writeable(base):
@@ -146,8 +154,8 @@ def as_result(source: Any, result: Any) -> Any:
 
 def ranked(found: list[Any]) -> list[Any]:
     """Return one array of each class; derived classes come before their bases."""
-    ranked: list[Any] = []
-    for x in found:
+    ranked = found[:1]
+    for x in found[1:]:
         if all(type(x) is not type(other) for other in ranked):
             place = next((i for i, other in enumerate(ranked) if issubclass(type(x), type(other))), len(ranked))
             ranked.insert(place, x)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
+_CONTAINERS = (list, tuple, dict)
 _DEEPEST = 64  # a list may hold itself; NumPy's arrays have no more axes
 
 
@@ -16,7 +17,9 @@ def replaced(function: Callable[[Any], Any], value: Any) -> Any:
     """``value`` with ``function(leaf)`` in the place of each leaf: what is no list, tuple, named tuple or dict."""
     kind = type(value)
     if kind is list or kind is tuple:
-        return kind([replaced(function, each) for each in value])
+        return kind([
+            replaced(function, each) if isinstance(each, _CONTAINERS) else function(each) for each in value
+        ])
     if kind is dict:
         return {key: replaced(function, each) for key, each in value.items()}
     if isinstance(value, tuple) and hasattr(kind, "_make"):
@@ -31,7 +34,7 @@ def kinds(value: Any) -> set[type]:
     for _ in range(_DEEPEST):
         here = {*map(type, level)}
         found |= here
-        containers = {kind for kind in here if issubclass(kind, (list, tuple, dict))}
+        containers = {kind for kind in here if issubclass(kind, _CONTAINERS)}
         if not containers:
             break
         level = [

@@ -11,7 +11,7 @@ import numpy as np
 
 from tnp._core import host_fallback, interop
 from tnp._core.base import ndarray, scalar, subclass, wrap_array
-from tnp._core.derived_classes import anew, as_result, of_plain, plain, ranked, winner
+from tnp._core.derived_classes import as_result, plain, ranked, winner
 from tnp._core.errors import warn
 
 
@@ -29,8 +29,6 @@ def call_ufunc(
     ufunc: Any, method: str, found: list[Any], inputs: tuple[Any, ...], out: Any, options: dict[str, Any]
 ) -> Any:
     """Run a ufunc or its method for such operands: call an override, or compute and wrap the result."""
-    if method == "__call__" and out is None and not options and (source := of_plain(inputs)) is not None:
-        return anew(source, ufunc(*map(plain, inputs)))
     outs = () if out is None else out if isinstance(out, tuple) else (out,)
     if method == "outer":
         for place, x in zip(("first", "second"), inputs, strict=False):

@@ -26,6 +26,7 @@ from backend_torch.tensors.dtypes import to_numpy, to_torch
 from tnp._core import host_fallback
 from tnp._core.base import ndarray, number, scalar, wrap
 from tnp._core.convert import as_order, asarray, check_fits, home_of, output_tensor, tensor_of, with_sizes
+from tnp._core.derived_classes import anew, of_plain, plain
 from tnp._core.dtype_table import PLAIN, Loops
 from tnp._core.dtypes import DtypeError, numpy_dtype
 from tnp._core.errors import explain, long_of, refuse_cast
@@ -181,6 +182,8 @@ class Ufunc:
         """The general path: operands of any kind and every option of a NumPy ufunc."""
         if not options and type(out) is ndarray and wrote(self, operands, out.tensor):
             return out
+        if out is None and not options and (source := of_plain(operands)) is not None:
+            return anew(source, self(*map(plain, operands)))
         try:
             if found := overriding(operands, out):
                 as_many(self.nout, out)
