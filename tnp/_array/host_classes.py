@@ -163,8 +163,8 @@ class _RefusalOfMasked:
         code = sys._getframe(1).f_code
         if array is None and code.co_name == "view" and code.co_filename.endswith(_MASKED):
             raise TypeError(
-                "NumPy's masked arrays cannot be viewed as tnp.ndarray: write tnp.asarray(x), which shares the memory of "
-                "numbers, or x.data, or run the program by python -m tnp."
+                "NumPy's masked arrays cannot be viewed as tnp.ndarray: write tnp.asarray(x), which shares the memory "
+                "of numbers, or x.data, or run the program by python -m tnp."
             )
         raise AttributeError("__numpy_dtype__")
 

@@ -183,7 +183,7 @@ class Ufunc:
         if not options and type(out) is ndarray and wrote(self, operands, out.tensor):
             return out
         if out is None and not options and (source := of_plain(operands)) is not None:
-            return anew(source, self(*map(plain, operands)))
+            return anew(source, self(*map(plain, operands)))  # type: ignore[operator]
         try:
             if found := overriding(operands, out):
                 as_many(self.nout, out)

@@ -1,11 +1,13 @@
 """Classes derived from ndarray: what keeps the class, what a class can override, and that ndarray pays nothing."""
 
 import copy
+import gc
 import operator
 import os
 import pickle
 import subprocess
 import sys
+import weakref
 from fractions import Fraction
 from pathlib import Path
 
@@ -418,6 +420,54 @@ def test_transforms_see_the_array_in_it():
 def test_base_of_a_view_of_a_view_is_the_first_of_the_class(xp):
     x = xp.arange(5.0).view(quantity(xp))
     return x[1:].base is x, x[1:][1:].base is x, x[1:].copy().base is None
+
+
+@agrees
+def test_views_of_views_share_memory_and_know_their_base(xp):
+    class Base(xp.ndarray):
+        def __array_finalize__(self, source):
+            self.source = type(source).__name__
+
+    class Further(Base):
+        pass
+
+    x = xp.arange(6.0)
+    first = x.view(Base)
+    second = first[1:]
+    third = second[1:].view(Further)
+    third[0] = 9
+    xp.asarray(second)[1] += 1
+    third.view(xp.ndarray)[1] = 7
+    bases = first.base is x, second.base is first, third.base is first, third[1:].base is third
+    first.flags.writeable = False
+    views = first[1:], first.view(Further), first.view(xp.ndarray), xp.asarray(first), first.reshape(2, 3).T
+    known = [each.source for each in (first, second, third, third[1:], first.sum(), first.reshape(2, 3), first.copy())]
+    return x, bases, known, [each.flags.writeable for each in views], xp.array([second, second]), xp.array(third)
+
+
+def test_a_view_keeps_its_base_alive_until_it_goes():
+    class Base(tnp.ndarray):
+        pass
+
+    for touch in (lambda x: None, lambda x: x.tensor):
+        x = tnp.arange(4.0).view(Base)
+        known = weakref.ref(x)
+        view = x[1:]
+        touch(view)
+        del x
+        assert view.base is known()
+        known().itself = view  # a cycle
+        del view
+        gc.collect()
+        assert known() is None
+
+
+def test_lists_that_hold_themselves_reach_functions_once_there_is_a_derived_class(recwarn):
+    tnp.arange(2).view(quantity(tnp))
+    endless = [1.0]
+    endless.append(endless)
+    with pytest.raises(ValueError, match=r"maximum depth|inhomogeneous"):
+        tnp.vstack([endless, endless])
 
 
 @agrees
