@@ -278,7 +278,7 @@ class Code:
         """Return new memory for elements of a shape."""
         return View(self.buffer(dtype, math.prod(shape)), tuple(shape), plain(shape))
 
-    def loops(self, shape: Shape, body: Callable[[list[str]], None], ordered: bool = False) -> None:
+    def loops(self, shape: Sequence[int | str], body: Callable[[list[str]], None], ordered: bool = False) -> None:
         """Write loops over all indices of a shape; unless ``ordered``, the elements are independent."""
         index = ["0" if size == 1 else self.name("i") for size in shape]
         counted = [axis for axis, size in enumerate(shape) if size != 1]

@@ -22,6 +22,7 @@ from torch.overrides import TorchFunctionMode
 
 from backend_torch.autodiff import autodiff, old_values, transform_levels
 from backend_torch.graphs import compiling, control_operators, graph_copies, host_calls, loop_draws, loops
+from backend_torch.kernels import value_checks
 from backend_torch.kernels.graph_operations import STEPS
 from backend_torch.kernels.indexing import put_in_batch
 from backend_torch.tensors import aliasing, trace_state
@@ -32,7 +33,7 @@ from backend_torch.torch_private.tensor_internals import storage_of
 
 Tensor = torch.Tensor
 Tensors = list[Tensor]
-_FEWEST = 16  # steps; fewer are unrolled, and fuse
+_FEWEST = 9  # steps
 _MANY = 64  # steps that are not unrolled without a warning
 
 
@@ -92,9 +93,20 @@ class _Unwrapping(TorchFunctionMode):
 
 class _Blocks(threading.local):
     depth = 0  # of branches and loops whose derivatives are taken, one in the other
+    of_some = 0  # of those that a batch runs for all its slices, though some have taken the other branch or have ended
 
 
 _blocks = _Blocks()
+
+
+@contextlib.contextmanager
+def _of_some() -> Iterator[None]:
+    """A scope in which a batch runs a graph for slices that it is not meant for: their values can't be checked."""
+    _blocks.of_some += 1
+    try:
+        yield
+    finally:
+        _blocks.of_some -= 1
 
 
 @contextlib.contextmanager
@@ -560,6 +572,8 @@ class _Steps(torch.fx.Interpreter):
             step, carried, xs, around = args
             values, results, _ = _looped(xs[0].shape[0], step, (carried, xs, around), _is_followed())
             return [*values, *results]
+        if target is torch.ops.aten._assert_async.msg and not _blocks.of_some:  # torch has no rule for batches
+            return value_checks.demand(*args)
         if target in STEPS and functorch.is_transforming():  # as where it was traced; torch's rule would nest levels
             return STEPS[target](*args)
         if target is torch.ops.aten.index_put_.default:
@@ -655,7 +669,8 @@ class _Branch(torch.autograd.Function):
             return lambda some: list(at_once(torch.arange(info.batch_size), *some))
 
         if decided is not None:  # each slice has its own branch: both are computed
-            first, second = [batched(module)(moved) for module in graphs.modules]
+            with _of_some():
+                first, second = [batched(module)(moved) for module in graphs.modules]
             chosen = predicate.movedim(decided, 0)
             results = [torch.where(_along(chosen, a), a, b) for a, b in zip(first, second, strict=True)]
         else:
@@ -885,7 +900,8 @@ class _While(torch.autograd.Function):
         with functorch.down_to(None):
             while True:  # until the values that a step gives differ among slices where those that it takes do
                 tested, (apart,) = _of_slices(test, given, differ, size)
-                stepped, after = _of_slices(step, given, differ, size)
+                with _of_some() if apart else contextlib.nullcontext():
+                    stepped, after = _of_slices(step, given, differ, size)
                 more = [one or apart or other for one, other in zip(differ, after, strict=False)] + differ[carried:]
                 if more == differ:
                     break

@@ -35,6 +35,7 @@ from backend_torch.graphs.loop_code import (
 from backend_torch.graphs.loop_operations import (
     EMPTY,
     IN_PLACE_VIEWS,
+    REINTERPRETING,
     Operation,
     broadcast,
     cast,
@@ -42,7 +43,7 @@ from backend_torch.graphs.loop_operations import (
     operand,
 )
 from backend_torch.graphs.loop_prelude import OPERATIONS, TORCH
-from backend_torch.kernels import indexing
+from backend_torch.kernels import indexing, open_slices
 from backend_torch.tensors import aliasing, trace_state
 from backend_torch.torch_private import inductor, inductor_loops, messages, traces, trees
 from backend_torch.torch_private.inductor import Program
@@ -388,10 +389,12 @@ class _Frame:
             adopted = self.adopted(args[0], node.args[0])
             if adopted is not None:
                 return adopted
-        if target is aten.index_put.default or target in _SCATTERS:
+        if target in (aten.index_put.default, _WRITTEN_SLICES) or target in _SCATTERS:
             written = self.own(self.adopted(args[0], node.args[0]) or self.code.as_new(args[0]))
             if target is aten.index_put.default:
                 self.put(written, *args[1:], **kwargs)
+            elif target is _WRITTEN_SLICES:
+                self.put_in_slices(written, *args[1:])
             else:
                 source = _tensor(node.all_input_nodes[1])
                 view = self.computed(_SCATTERS[target], [written, *args[2:]], kwargs, [source])
@@ -470,9 +473,13 @@ class _Frame:
         """Whether the current operation computes an array's next value, and nothing reads the old one after it."""
         now, storage = self.nodes[self.position], _storage(node.meta.get("val"))
         for later in self.nodes[self.position + 1 :]:
+            if later.target in REINTERPRETING and [user.target for user in later.users] == [aten.copy_.default]:
+                continue  # the target of a write
             if any(_storage(each.meta.get("val")) == storage for each in later.all_input_nodes):
-                source: Any = later.args[1] if later.target is aten.copy_.default else None
-                return later.args[0] is node and isinstance(source, Node) and now in source.all_input_nodes
+                if later.target is not aten.copy_.default or not _is_same(later.args[0], node):
+                    return False
+                source: Any = later.args[1]
+                return source is now or (isinstance(source, Node) and now in source.all_input_nodes)
         return False
 
     # -- writes -------------------------------------------------------------------------------------------------------
@@ -590,6 +597,40 @@ class _Frame:
         self.code.open("")
         self.code.loops(part.shape, one, ordered=True)
         self.code.close()
+
+    def put_in_slices(
+        self,
+        view: View,
+        value: Value,
+        starts: Sequence[Value],
+        steps: Sequence[Value],
+        lengths: Sequence[Value],
+        axes: Sequence[int],
+        kinds: Sequence[int],
+    ) -> None:
+        """Write to the elements of slices whose bounds are values (`open_slices.written`)."""
+        code, added = self.code, len(view.shape) - len(value.shape)
+        moved: dict[int, str] = {}
+        sizes: list[int | str] = [*view.shape]
+        for axis, kind, *bounds in zip(axes, kinds, starts, steps, lengths, strict=True):
+            start, step, sizes[axis] = [code.scalar(each).at(()) for each in bounds]
+            if kind != open_slices.FIRST:
+                moved[axis] = f"({start} + %s)" if kind == 1 else f"({start} + %s * {step})"
+        self.before_write(view.buffer)
+
+        def place(index: Sequence[str]) -> list[str]:
+            return [moved[axis] % i if axis in moved else i for axis, i in enumerate(index)]
+
+        def given(index: Sequence[str]) -> list[str]:
+            return ["0" if size == 1 else i for size, i in zip(value.shape, index[added:], strict=True)]
+
+        index = [f"_{axis}" for axis in range(len(sizes))]
+        read = places_read(value, given(index))
+        if any(buffer is view.buffer and at != view.place(place(index)) for buffer, at in read):
+            now, value = value, code.new(value.dtype, value.shape)
+            counts = [1 if own == 1 else size for own, size in zip(now.shape, sizes[added:], strict=True)]
+            code.loops(counts, lambda index: code.line(f"{value.element(index)} = {now.at(index)};"))
+        code.loops(sizes, lambda index: code.line(f"{view.element(place(index))} = {value.at(given(index))};"))
 
     # -- branches and loops -------------------------------------------------------------------------------------------
 
@@ -811,6 +852,7 @@ def _write_in_order(module: GraphModule) -> None:
             node.update_arg(2, values)
 
 
+_WRITTEN_SLICES = open_slices.OPERATION
 _SCATTERS = {aten.select_scatter.default: aten.select.int, aten.slice_scatter.default: aten.slice.Tensor}
 _ZEROS = {aten.new_zeros.default, aten.zeros.default, aten.zeros_like.default}
 
@@ -845,6 +887,13 @@ def _is_reshaped(view: Tensor, base: Tensor) -> bool:
     """Whether a view has all elements of a contiguous tensor in order."""
     is_same = (view.numel(), view.storage_offset()) == (base.numel(), base.storage_offset())
     return is_same and view.is_contiguous() and base.is_contiguous()
+
+
+def _is_same(one: Any, other: Node) -> bool:
+    """Whether two nodes of the same memory are the same elements."""
+    first, second = one.meta["val"], other.meta["val"]
+    places = [(each.shape, each.stride(), each.storage_offset()) for each in (first, second)]
+    return _storage(first) == _storage(second) and places[0] == places[1]
 
 
 def _is_used_to_write(node: Node) -> bool:

@@ -60,6 +60,8 @@ OUT_OF_BOUNDS = {
 }
 """Dtype -> the text for an int of a traced branch or loop that an array of it can't hold."""
 OPEN_LENGTHS = _demanded(ValueError, "operands could not be broadcast together: slices differ in their lengths")
+NO_STEP = _demanded(ValueError, "slice step cannot be zero")
+NO_RANGE = _demanded(ValueError, "range() arg 3 must not be zero")
 OPEN_EMPTY = _demanded(ValueError, "zero-size array to reduction operation which has no identity")
 
 

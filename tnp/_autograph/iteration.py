@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
+from backend_torch.kernels import value_checks
 from tnp._array.numbers import number_of
 from tnp._autograph.values import traced
 from tnp._core.base import flatiter, ndarray
-from tnp._ufunc.table import maximum
+from tnp._ufunc.table import maximum, sign
 
 Item = TypeVar("Item")
 
@@ -39,11 +40,10 @@ class Range(Items):
 
     def __init__(self, start: Any, stop: Any, step: Any) -> None:
         self.start, self.step = start, step
-        if isinstance(start, int) and isinstance(stop, int):
+        if all(isinstance(each, int) for each in (start, stop, step)):
             self.length = len(range(start, stop, step))
         else:
-            rounded = stop - start + (step - (1 if step > 0 else -1))
-            self.length = maximum(rounded // step, 0)
+            self.length = maximum((stop - start + (step - sign(step))) // step, 0)
 
     def item(self, number: Any) -> Any:
         """Return the integer at a position."""
@@ -182,16 +182,16 @@ def range_(*args: Any) -> Any:
     if not any(traced(each) is not None for each in args):
         return range(*args)
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
-    if traced(step) is not None:
-        raise TypeError("the step of a range can't be traced: only its bounds can")
-    for each in (start, stop):
+    for each in (start, stop, step):
         if isinstance(each, ndarray) and each.dtype.kind not in "iu":
             raise TypeError("'numpy.float64' object cannot be interpreted as an integer")
     bounds = [
         number_of(each.astype("int64").tensor) if isinstance(each, ndarray) else each.__index__()
-        for each in (start, stop)
+        for each in (start, stop, step)
     ]
-    return Range(bounds[0], bounds[1], step.__index__())
+    if isinstance(bounds[2], ndarray):
+        value_checks.demand((bounds[2] != 0).tensor, value_checks.NO_RANGE)
+    return Range(*bounds)
 
 
 def enumerate_(iterable: Any, start: Any = 0) -> Any:

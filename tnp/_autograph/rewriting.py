@@ -360,7 +360,8 @@ _IN_PLACE: dict[type[ast.operator], str] = {
 def _has_bounds(key: ast.expr) -> bool:
     """Whether an index holds a slice with a bound that is not written as a number."""
     items = key.elts if isinstance(key, ast.Tuple) else [key]
-    bounds = [bound for each in items if isinstance(each, ast.Slice) for bound in (each.lower, each.upper)]
+    slices = [each for each in items if isinstance(each, ast.Slice)]
+    bounds = [bound for each in slices for bound in (each.lower, each.upper, each.step)]
     return any(bound is not None and not _is_literal(bound) for bound in bounds)
 
 

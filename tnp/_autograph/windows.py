@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from backend_torch.kernels import value_checks
+from backend_torch.kernels import open_slices, value_checks
 from backend_torch.tensors import trace_state
 from tnp._array.numbers import number_of
 from tnp._autograph.values import traced
-from tnp._core.base import ndarray
+from tnp._core.base import ndarray, wrap
 from tnp._core.convert import asarray
 from tnp._creation.ranges import arange
 from tnp._indexing.selection import where
@@ -33,14 +33,21 @@ class _Range(NamedTuple):
     """The places of a slice on an axis of ``size`` elements."""
 
     start: Any
-    step: int
+    step: Any
     length: Any
     size: int
 
     @property
-    def is_first(self) -> bool:
-        """Whether the slice begins at the first element."""
-        return isinstance(self.start, int) and self.start == 0 and self.step == 1
+    def kind(self) -> int:
+        """The step if it is 1 or -1, or what `open_slices` calls the slice."""
+        if not isinstance(self.step, int) or abs(self.step) != 1:
+            return open_slices.ANY
+        return open_slices.FIRST if self.step == 1 and isinstance(self.start, int) and self.start == 0 else self.step
+
+    def places(self, axis: int) -> open_slices.Places:
+        """The same as tensors."""
+        start, step, length = [asarray(each, dtype=np.int64).tensor for each in (self.start, self.step, self.length)]
+        return open_slices.Places(axis, start, step, length, self.kind)
 
 
 def _reduction(name: str) -> Any:
@@ -297,7 +304,7 @@ def write(array: ndarray, key: Any, value: Any) -> None:
     lengths = value.lengths if type(value) is Window else [None] * given.ndim
     if given.ndim > now.ndim:
         raise _unsupported(f"a write of {given.ndim} axes to {now.ndim}")
-    inside: Any = True
+    places = []
     for axis, at in enumerate(ranges):
         own = axis - now.ndim + given.ndim  # of the value
         size = given.shape[own] if own >= 0 else 1
@@ -309,16 +316,8 @@ def write(array: ndarray, key: Any, value: Any) -> None:
             continue
         if length is not None or size != 1:
             _demand(at.length == (size if length is None else length), value_checks.OPEN_LENGTHS)
-        place = arange(at.size, device=now.device)
-        number = place if at.is_first else (place - at.start) * at.step
-        within = (number >= 0) & (number < at.length)
-        if abs(at.step) != 1:
-            number = (place - at.start) // at.step
-            within = (number >= 0) & (number < at.length) & ((place - at.start) % at.step == 0)
-        if size != 1 and not (at.is_first and size == at.size):
-            given = given[(slice(None),) * own + (clip(number, 0, size - 1),)]
-        inside = inside & within.reshape((-1,) + (1,) * (now.ndim - axis - 1))
-    array[wide] = where(inside, given.astype(array.dtype), now)
+        places.append(at.places(axis))
+    array[wide] = wrap(open_slices.written(now.tensor, given.astype(array.dtype).tensor, places))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -367,7 +366,7 @@ def _is_integer(item: Any) -> bool:
 
 
 def _is_known(item: slice) -> bool:
-    return traced(item.start) is None and traced(item.stop) is None
+    return all(traced(each) is None for each in (item.start, item.stop, item.step))
 
 
 def _parsed(array: ndarray, key: Any) -> tuple[tuple[Any, ...], list[_Range | None]]:
@@ -404,30 +403,50 @@ def _parsed(array: ndarray, key: Any) -> tuple[tuple[Any, ...], list[_Range | No
 
 
 def _range(item: slice, size: int) -> _Range:
-    step = 1 if item.step is None else operator.index(item.step)
-    least, most = (0, size) if step > 0 else (-1, size - 1)
+    step = 1 if item.step is None else item.step if traced(item.step) is not None else operator.index(item.step)
+    rises: Any = step > 0
+    if not isinstance(step, int):
+        step = _whole_number(step)
+        _demand(step != 0, value_checks.NO_STEP)
+    elif not step:
+        raise ValueError("slice step cannot be zero")
 
-    def bound(value: Any, default: int) -> Any:
+    def by_direction(rising: Any, falling: Any) -> Any:
+        if isinstance(step, int):
+            return rising if step > 0 else falling
+        return _whole_number(where(rises, rising, falling))
+
+    least, most = by_direction(0, -1), by_direction(size, size - 1)
+
+    def bound(value: Any, default: Any) -> Any:
         if value is None:
             return default
         if traced(value) is None:
             value = operator.index(value)
-            return min(max(value + size if value < 0 else value, least), most)
-        if value.dtype.kind not in "iu":
-            raise TypeError("slice indices must be integers or None or have an __index__ method")
-        value = asarray(value).astype(np.int64)
-        return number_of(clip(where(value < 0, value + size, value), least, most).tensor)
+            value = value + size if value < 0 else value
+            if isinstance(least, int):
+                return min(max(value, least), most)
+        else:
+            value = _whole_number(value)
+            value = where(value < 0, value + size, value)
+        return _whole_number(clip(value, least, most))
 
-    start = bound(item.start, 0 if step > 0 else size - 1)
-    stop = bound(item.stop, size if step > 0 else -1)
-    apart = stop - start if step > 0 else start - stop
-    length = apart if abs(step) == 1 else (apart + (abs(step) - 1)) // abs(step)
-    return _Range(start, step, number_of(clip(asarray(length), 0, size).tensor), size)
+    start = bound(item.start, by_direction(0, size - 1))
+    stop = bound(item.stop, by_direction(size, -1))
+    apart = by_direction(stop - start, start - stop)
+    length = apart if isinstance(step, int) and abs(step) == 1 else (apart + (abs(step) - 1)) // abs(step)
+    return _Range(start, step, _whole_number(clip(asarray(length), 0, size)), size)
+
+
+def _whole_number(value: Any) -> Any:
+    if asarray(value).dtype.kind not in "iu":
+        raise TypeError("slice indices must be integers or None or have an __index__ method")
+    return number_of(asarray(value).astype(np.int64).tensor)
 
 
 def _moved(values: ndarray, ranges: Sequence[_Range | None]) -> ndarray:
     for axis, each in enumerate(ranges):
-        if each is not None and not each.is_first:
+        if each is not None and each.kind != open_slices.FIRST:
             places = clip(arange(each.size, device=values.device) * each.step + each.start, 0, max(each.size - 1, 0))
             values = values[(slice(None),) * axis + (places,)]
     return values

@@ -104,6 +104,128 @@ def test_programs(program: Callable[..., Any]) -> None:
         assert_same(one, other, rtol=1e-9, atol=1e-9)
 
 
+def sieve(xp: Any, x: Any, starts: Any, stops: Any, steps: Any) -> Any:
+    for k in range(len(starts)):
+        x[starts[k] : stops[k] : steps[k]] = -0.5
+        x[starts[k] :: steps[k]] *= 0.75
+        x[: stops[k] : steps[k]] -= k
+        x[:: steps[k]] += 1
+        x[5 :: steps[k]] += x[5 :: steps[k]].mean()
+        x[1 : abs(steps[k])] = x[: abs(steps[k]) - 1]
+    return x
+
+
+def ranges(xp: Any, x: Any, starts: Any, stops: Any, steps: Any) -> Any:
+    for k in range(len(starts)):
+        for j in range(starts[k], stops[k], steps[k]):
+            x[j] += k + j
+    return x
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+@pytest.mark.parametrize("program", [sieve, ranges])
+def test_steps_that_are_values(program: Callable[..., Any], backend: str) -> None:
+    random = numpy.random.default_rng(7)
+    compiled = np.compile(lambda *given: program(np, *given), backend=backend, fullgraph=True)
+    for _ in range(3):
+        starts, stops = random.integers(-2 * N, 2 * N, (2, 40))
+        steps = random.integers(1, 5, 40) * random.choice([-1, 1], 40)
+        if program is ranges:
+            starts, stops = starts % N, stops % N
+        given = ROW.copy(), starts, stops, steps
+        assert_same(program(numpy, ROW.copy(), *given[1:]), compiled(*map(np.array, given)), rtol=1e-9)
+    steps[3] = 0
+    refused = "slice step cannot be zero" if program is sieve else r"range\(\) arg 3 must not be zero"
+    for function, xp in ((compiled, np), (lambda *given: program(numpy, *given), numpy)):
+        with pytest.raises(ValueError, match=refused):
+            function(*map(xp.array, (ROW, starts, stops, steps)))
+
+
+def test_writes_of_many_axes_and_dtypes() -> None:
+    def program(x: Any, n: Any, values: Any) -> Any:
+        for i in range(20):
+            x[i % 3 : n : 2, : n + 1] = values[: n + 1] + i
+            x[n:, n::-1] += x[n:, : n + 1]
+            x[0, :n] = 1
+        return x
+
+    for dtype in ("f2", "c16", "u2", "i8", "?"):
+        x, values = (numpy.arange(30).reshape(5, 6) % 2).astype(dtype), (ROW[:6] * 2).astype(dtype)
+        expected = program(x.copy(), 3, values)
+        for backend in ("eager", "inductor"):
+            actual = np.compile(program, backend=backend, fullgraph=True)(np.array(x), np.asarray(3), np.array(values))
+            assert_same(expected, actual, rtol=1e-3 if dtype == "f2" else 1e-9)
+
+
+def test_derivatives_and_batches_of_writes() -> None:
+    def program(x: Any, n: Any) -> Any:
+        y = x * 2
+        for i in range(12):
+            y[i % 4 : n] *= x[i % 4 : n]
+            y[:: n - 1] = y[:: n - 1] + i
+        return y.sum()
+
+    x = np.asarray(ROW)
+    for n in (2, 5):
+        expected = [
+            (program(ROW + 1e-6 * row, n) - program(ROW - 1e-6 * row, n)) / 2e-6 for row in numpy.eye(N)
+        ]
+        gradient = np.compile(np.grad(program), fullgraph=True)(x, np.asarray(n))
+        numpy.testing.assert_allclose(gradient, expected, rtol=1e-5)
+    batch = np.compile(np.vmap(program), fullgraph=True)(np.stack([x, x + 1]), np.asarray([2, 5]))
+    numpy.testing.assert_allclose(batch, [program(ROW.copy(), 2), program(ROW + 1, 5)], rtol=1e-9)
+
+
+@pytest.mark.raises
+def test_checks_in_a_batch() -> None:
+    """A check fails for the slices of a batch that reach it, and for no others."""
+
+    def counted(x: Any, n: Any) -> Any:
+        for i in range(20):
+            x[:n] = x[1 : n + 1] + i
+        return x
+
+    def some(x: Any, n: Any) -> Any:
+        for i in range(20):
+            if i < n:
+                x[: n - i] = x[i:n] + i
+        k = n * 0
+        while k < n:
+            x[: n - k] += x[k:n]
+            k += 1
+        return x
+
+    rows = np.stack([np.asarray(ROW), np.asarray(ROW) + 1])
+    for program, sizes in ((counted, [2, 5]), (some, [2, 5])):
+        expected = [program(numpy.array(row), n) for row, n in zip(numpy.asarray(rows), sizes, strict=True)]
+        batch = np.compile(np.vmap(program), backend="eager")(rows, np.asarray(sizes))
+        numpy.testing.assert_allclose(batch, expected, rtol=1e-9)
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        np.compile(np.vmap(counted), backend="eager")(rows, np.asarray([2, N]))
+
+
+def test_a_slice_is_written_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop in C++ visits the elements of the slice, and copies nothing."""
+    from backend_torch.graphs import loop_lowering
+
+    found = []
+    kept = loop_lowering.whole
+    monkeypatch.setattr(loop_lowering, "whole", lambda *args: found.append(kept(*args)) or found[-1])
+
+    def primes(n: int) -> Any:
+        is_prime = np.ones(n, dtype=bool)
+        is_prime[:2] = False
+        for i in range(2, int(n**0.5) + 1):
+            if is_prime[i]:
+                is_prime[i * i :: i] = False
+        return is_prime
+
+    is_prime = np.compile(primes, fullgraph=True)(100_000)
+    assert is_prime.sum() == 9592
+    (code, *_), = found
+    assert not any("memcpy" in line for line in code.lines)
+
+
 def test_one_loop_in_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
     from backend_torch.torch_private import inductor
 
