@@ -1520,18 +1520,35 @@ PyObject* vdot(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-// norm(x, ord, axis, keepdims) of a vector: the square root of dot(x, x).
+// The square roots of the sums of squares along an axis, of floats in C order.
+PyObject* norm_along(const at::Tensor& tensor, int64_t axis, bool keeps) {
+  int8_t dtype = dtype_of(tensor);
+  at::Tensor squares = empty(tensor.sizes(), dtype);
+  const char* data = data_of(tensor);
+  binary_loop("multiply", dtype).loop(writeable_data_of(squares), data, data, tensor.numel(), 1, 1);
+  at::Tensor sums = at::cpu::sum(squares, at::IntArrayRef(axis), keeps);
+  char* sum = writeable_data_of(sums);
+  unary_loop("sqrt", dtype).loop(sum, sum, sums.numel(), 1);
+  return wrap(std::move(sums));
+}
+
+// norm(x, ord, axis, keepdims) of vectors along an axis, or of all elements: then it is the square root of dot(x, x).
 PyObject* norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
-    if (count != 4 || !are_none(args, 1, 3) || args[3] != Py_False) return nullptr;
+    if (count != 4 || !PyBool_Check(args[3])) return nullptr;
     const at::Tensor* tensor = is_quiet() ? array_tensor(args[0]) : nullptr;
-    if (tensor == nullptr || tensor->dim() != 1 || tensor->numel() == 0 || tensor->numel() >= LARGE) return nullptr;
+    if (tensor == nullptr || tensor->dim() == 0 || tensor->numel() == 0 || tensor->numel() >= LARGE) return nullptr;
     int8_t given = dtype_of(*tensor), own = bit(given) & COUNTED ? F64 : given;
-    if (given == NONE || !(bit(own) & FLOATS)) return nullptr;
-    at::Tensor line = *tensor;
+    if (given == NONE || !(bit(own) & FLOATS) || args[1] != Py_None) return nullptr;
+    int64_t axis;
+    if (tensor->dim() > 1 && own == given && is_dense(*tensor) && read_axis(args[2], tensor->dim(), axis))
+      return norm_along(*tensor, axis, args[3] == Py_True);
+    if (args[2] != Py_None || args[3] == Py_True || (tensor->dim() > 1 && !tensor->is_contiguous())) return nullptr;
+    at::Tensor line = tensor->dim() == 1 ? *tensor : view(*tensor, {tensor->numel()}, {1}, tensor->storage_offset(), tensor->dtype());
     if (!line.is_contiguous() || own != given) {  // its copy has the bits that the Python path gives
-      line = empty(tensor->sizes(), own);
-      copy_loop(given, own)(writeable_data_of(line), data_of(*tensor), line.numel(), 1, tensor->strides()[0]);
+      int64_t stride = line.strides()[0];
+      line = empty({line.numel()}, own);
+      copy_loop(given, own)(writeable_data_of(line), data_of(*tensor), line.numel(), 1, stride);
     }
     at::Tensor square = at::cpu::dot(line, line);
     int8_t dtype = dtype_of(square);

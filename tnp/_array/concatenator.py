@@ -79,7 +79,9 @@ class AxisConcatenator:
         dtype = np.result_type(*kinds) if kinds else None
         home = home_of([part for part in parts if isinstance(part, ndarray)])  # numbers go where the arrays are
         made_of = [
-            convert.array(part, dtype, copy=None, ndmin=ndmin, device=None if isinstance(part, ndarray) else home)
+            part
+            if isinstance(part, ndarray) and part.ndim >= ndmin and part.dtype == dtype
+            else convert.array(part, dtype, copy=None, ndmin=ndmin, device=None if isinstance(part, ndarray) else home)
             for part in parts
         ]
         joined = concatenate(made_of, axis=axis)
@@ -99,13 +101,15 @@ def _range(item: slice) -> Any:
 
 def _raised(array: ndarray, ndmin: int, trans1d: int, ndim: int) -> ndarray:
     """Return the array with ``ndmin`` dimensions; its own dimensions begin at ``trans1d``."""
-    raised = convert.array(array, copy=None, ndmin=ndmin)
+    added = ndmin - array.ndim
+    raised = array.reshape((1,) * added + array.shape) if added > 0 else array
     if trans1d == -1 or ndim >= ndmin:
         return raised
     added = ndmin - ndim
     first = trans1d + added + 1 if trans1d < 0 else trans1d
     axes = list(range(ndmin))
-    return transpose(raised, axes[:first] + axes[added:] + axes[first:added])
+    order = axes[:first] + axes[added:] + axes[first:added]
+    return raised.T if order == axes[::-1] else transpose(raised, order)
 
 
 def _directive(text: str, axis: int, ndmin: int, trans1d: int) -> tuple[int, int, int]:

@@ -36,6 +36,7 @@ HOSTED = {
     "cov": "m, y, rowvar, bias, ddof, fweights, aweights if dtype is None",
     "cross": "a, b, axisa, axisb, axisc, axis",
     "delete": "arr, obj, axis",
+    "diag": "v, k if v.__class__ is _array and v.ndim == 1",
     "diff": "a, n, axis if n.__class__ is int and n < 9 and prepend is append is _no_value",  # NumPy loops n times
     "digitize": "x, bins, right",
     "dstack": "tup",
@@ -127,6 +128,7 @@ HOSTED = {
     "linalg.cond": "x, p",
     "linalg.cross": "x1, x2, axis=axis",
     "linalg.det": "a",
+    "linalg.eig": "a",
     "linalg.eigh": "a, UPLO",
     "linalg.eigvalsh": "a, UPLO",
     "linalg.inv": "a",
@@ -149,6 +151,7 @@ COPYING = frozenset({"constant", "edge", "reflect", "symmetric", "wrap"})
 """The modes of ``pad`` that compute nothing."""
 
 NAMED = {
+    "linalg.eig": "EigResult",
     "linalg.eigh": "EighResult",
     "linalg.qr": "QRResult",
     "linalg.slogdet": "SlogdetResult",

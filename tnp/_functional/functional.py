@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch.native import heads
 from backend_torch.tensors import memory, trace_state
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_torch
 from tnp._core import host_fallback
-from tnp._core.base import ndarray, wrap_array
-from tnp._core.convert import asarray, asnumpy, tensor_of
+from tnp._core.base import SCALARS, ndarray, wrap_array
+from tnp._core.convert import asarray, asnumpy, shared, tensor_of
 from tnp._core.derived_classes import kept, winner
 from tnp._core.dtypes import DtypeError, tensor_dtype
 from tnp._core.errors import broadcast, call, normalize_axis
@@ -32,6 +33,7 @@ from tnp._math import reductions
 from tnp._transforms.vectorized_map import vectorized_map
 
 _NoValue: Any = np._NoValue
+_NUMBERS = SCALARS | {bool, int, float, complex}
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any, **kwargs: Any) -> ndarray:
@@ -78,22 +80,46 @@ def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any
     outer = slices.shape[:-1]
     if 0 in outer:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    lines = slices.reshape((math.prod(outer), slices.shape[-1]))
-    at_once = _at_once(lambda each: (func1d(each, *args, **kwargs),), [lines])
+    at_once = _at_once(lambda each: (func1d(each, *args, **kwargs),), [slices], outer)
     if at_once is not None:
         like, (table,) = None, at_once
     else:
         given = [func1d(slices[index], *args, **kwargs) for index in itertools.product(*map(range, outer))]
-        results = [wrap_array(tensor_of(each)) for each in given]
-        like, dtype, inner = given[0], results[0].dtype, results[0].shape
-        table = stack([broadcast_to(result.astype(dtype), inner) for result in results])
+        like = given[0]
+        table = _stacked(given)
     table = table.reshape((*outer, *table.shape[1:]))
     first, last = len(outer), table.ndim
     return kept(like, moveaxis(table, range(first, last), range(dim, dim + last - first)))
 
 
-def _at_once(function: Callable[..., tuple[Any, ...]], arrays: list[ndarray]) -> tuple[ndarray, ...] | None:
-    """Return a function's stacked results for all slices along the first axes; None if a loop has to call it.
+def _of_host(array: np.ndarray, device: Any) -> ndarray:
+    """Return an array over new memory of NumPy's, or a copy on another device."""
+    made = shared(array) if device is not None and device.type == "cpu" else None
+    return asarray(array, device=device) if made is None else made
+
+
+def _stacked(given: list[Any]) -> ndarray:
+    """Stack what a function returned; numbers of one class and dtype are read at once."""
+    first, kind = given[0], type(given[0])
+    if kind in _NUMBERS and all(type(each) is kind for each in given):
+        if kind not in SCALARS or all(each.dtype == first.dtype for each in given):
+            if (made := heads.array(given, None)) is not None:
+                return made
+    results = [wrap_array(tensor_of(each)) for each in given]
+    return _table(results, results[0].dtype, results[0].shape)
+
+
+def _table(results: list[ndarray], dtype: Any, shape: tuple[int, ...]) -> ndarray:
+    """Stack results; all have the dtype and the shape of the first one."""
+    if all(each.dtype == dtype and each.shape == shape for each in results):
+        return asarray(results)
+    return stack([broadcast_to(each.astype(dtype), shape) for each in results])
+
+
+def _at_once(
+    function: Callable[..., tuple[Any, ...]], arrays: list[ndarray], outer: tuple[int, ...]
+) -> tuple[ndarray, ...] | None:
+    """Return a function's stacked results for all slices along the outer axes; None if a loop has to call it.
 
     It is in NumPy, whose programs may see that. In a trace and in vectorized_map nobody does, so one call is enough if
     all slices can be computed at once.
@@ -104,8 +130,9 @@ def _at_once(function: Callable[..., tuple[Any, ...]], arrays: list[ndarray]) ->
     def arrays_of(slices: tuple[Any, ...]) -> tuple[ndarray, ...]:
         return tuple([wrap_array(tensor_of(each)) for each in function(*slices)])
 
+    lines = [array.reshape((math.prod(outer), *array.shape[len(outer) :])) for array in arrays]
     try:
-        return vectorized_map(arrays_of, tuple(arrays), fallback=False)
+        return vectorized_map(arrays_of, tuple(lines), fallback=False)
     except RuntimeError:  # the loop raises the error again, if it is the function's own
         return None
 
@@ -313,13 +340,17 @@ class vectorize:
         places = [i for i in range(len(args)) if i not in self.excluded]
         vectors = [args[i] for i in places] + [kwargs[name] for name in names]
 
-        def function(*values: Any) -> Any:
+        function = self.pyfunc
+
+        def of_vectors(*values: Any) -> Any:
             """Return the function of the arguments that are not excluded."""
             given = list(args)
             for place, value in zip(places, values, strict=False):
                 given[place] = value
             return self.pyfunc(*given, **{**kwargs, **dict(zip(names, values[len(places) :], strict=True))})
 
+        if kwargs or self.excluded:
+            function = of_vectors
         if self._core is not None:
             try:
                 return self._call_on_arrays(function, vectors, *self._core)
@@ -351,7 +382,7 @@ class vectorize:
             for result, dtype in zip(results if len(otypes) > 1 else (results,), otypes, strict=True)
         ]
         wrapped = tuple([
-            kept(source, asarray(each, device=device)) if type(each) is np.ndarray and each.dtype in to_torch else each
+            kept(source, _of_host(each, device)) if type(each) is np.ndarray and each.dtype in to_torch else each
             for each in tables
         ])  # fmt: skip
         return wrapped if len(wrapped) > 1 else wrapped[0]
@@ -373,8 +404,7 @@ class vectorize:
             for array, core in zip(arrays, inputs, strict=True)
         ]
         if math.prod(outer):
-            flat = [array.reshape((math.prod(outer), *array.shape[len(outer) :])) for array in arrays]
-            at_once = _at_once(lambda *values: _outputs(function(*values), outputs), flat)
+            at_once = _at_once(lambda *values: _outputs(function(*values), outputs), arrays, outer)
             if at_once is not None:
                 return self._shaped(at_once, outer, sizes, outputs)
         columns: list[list[ndarray]] = [[] for _ in outputs]
@@ -392,7 +422,7 @@ class vectorize:
             _note_sizes(sizes, column[0], core)
             dtype = column[0].dtype if self.otypes is None else self.otypes[i]
             inner = tuple([sizes[name] for name in core])
-            table = stack([broadcast_to(value.astype(dtype), inner) for value in column])
+            table = _table(column, dtype, inner)
             results.append(kept(firsts[i], table.reshape((*outer, *inner))))
         return results[0] if len(results) == 1 else tuple(results)
 

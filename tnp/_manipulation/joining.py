@@ -105,14 +105,10 @@ def concatenate(
     array([[1. , 2. ],
            [3. , 4.5]])
     """
-    if (
-        axis.__class__ is int
-        and axis == 0
-        and out is dtype is None
-        and casting.__class__ is str
-        and casting == "same_kind"
-    ):
-        if (joined := heads.concatenate(arrays)) is not None:
+    if out is dtype is None and casting.__class__ is str and casting == "same_kind":
+        if axis.__class__ is int and axis == 0 and (joined := heads.concatenate(arrays)) is not None:
+            return joined
+        if (joined := heads.by_numpy(np.concatenate, arrays, axis)) is not None:
             return joined
     if not hasattr(arrays, "__getitem__"):
         raise TypeError("The first input argument needs to be a sequence")
