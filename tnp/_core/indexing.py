@@ -371,8 +371,7 @@ def _entry(item: Any, tensor: Tensor) -> Any:
     if dtype is INT64 or dtype is BOOL:
         return array
     if dtype.is_floating_point or dtype.is_complex:
-        is_number = not array.dim() and (isinstance(item, scalar) or not is_array(item))
-        raise IndexError(_INVALID if is_number else _INVALID_DTYPE)
+        raise IndexError(_INVALID_DTYPE if is_array(item) and not isinstance(item, scalar) else _INVALID)
     if not array.dim() and dtype is UINT64 and memory.is_readable(array):
         _bounded(array.item())  # the numbers in an array with axes wrap around instead
     return cast(array, INT64)

@@ -289,6 +289,15 @@ def test_flat_is_indexed(key: Any, transposed: bool) -> None:
     compare(get, may_raise=IndexError)
 
 
+NO_INDICES = [[1.5], 1.5, [[0.0, 1.0]], (0, [1.5]), np.asarray([1.5]), np.asarray(1.5), [1.5, 2]]
+
+
+@pytest.mark.parametrize("key", NO_INDICES, ids=repr)
+def test_floats_are_no_indices(key: Any) -> None:
+    compare(lambda xp: xp.ones((2, 3))[key], raises=IndexError)
+    compare(lambda xp: xp.ones((2, 3))[xp.asarray(key)] if type(key) is not tuple else 0, may_raise=IndexError)
+
+
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("value", [7, 1.5, [1], [1, 2, 3], [[1, 2], [3, 4]], range(100), [], None], ids=repr)
 @pytest.mark.parametrize("key", [k for k in FLAT_KEYS if not (isinstance(k, list) and len(set(k)) < len(k))], ids=repr)

@@ -30,6 +30,26 @@ def test_apply_along_axis(axis: int, dtype: str) -> None:
         )
 
 
+@agrees
+def test_the_first_result_decides_the_dtype(xp: Any) -> list[Any]:
+    results = [(1, 2.5), (True, 2), (2.5, 1), (1.5, 2j), (xp.ones(2).sum(), 3), (3, xp.ones(2).sum()), (1, True)]
+    results += [(xp.ones(2, "f4").sum(), xp.ones(2).sum()), (xp.ones(2).sum(), xp.ones(2, "f4").sum())]
+    results += [([1], [2.5]), (xp.ones(2, int), xp.ones(2)), (xp.ones(2), xp.ones(1))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [
+            xp.apply_along_axis(lambda v, pair=pair: pair[int(v[0])], 1, xp.asarray([[0, 1], [1, 1]]))
+            for pair in results
+        ]
+
+
+@agrees
+def test_vectorize_passes_what_is_excluded_and_named(xp: Any) -> list[Any]:
+    with_options = xp.vectorize(lambda a, b=2, *, c=1: a * b + c, excluded={"c", 1})
+    plain = xp.vectorize(lambda *values: sum(values))
+    return [with_options([1, 2]), with_options([1, 2], 3, c=5), plain(1, [2, 3], xp.arange(2)), plain([1.5]), plain(2)]
+
+
 def test_apply_along_no_slices() -> None:
     compare(lambda xp: xp.apply_along_axis(lambda v: v, 1, xp.zeros((0, 2))), raises=ValueError)
     compare(lambda xp: xp.apply_along_axis(lambda v, k: v * k, 0, [[1, 2], [3, 4]], k=3))

@@ -358,6 +358,13 @@ def test_norm_of_long_vectors_and_other_layouts() -> None:
     assert abs(float(tnp.linalg.norm(tnp.asarray(x), axis=0)) / exact - 1) < 2e-6
     for layout in (lambda a: a.T, lambda a: a[::2], lambda a: a[:, 1]):
         compare(lambda xp, layout=layout: xp.linalg.norm(layout(sample(xp, (6, 4), "complex128"))), rtol=1e-12)
+        for options in ({"axis": -1}, {"axis": 0, "keepdims": True}, {}):
+            compare(
+                lambda xp, layout=layout, options=options: xp.linalg.norm(
+                    layout(sample(xp, (6, 4), "float64")), **options
+                ),
+                rtol=1e-12,
+            )
     compare(lambda xp: xp.linalg.norm(xp.asarray([[np.nan, 1.0], [np.inf, 2.0]]), np.inf, axis=1))
 
 
