@@ -23,6 +23,7 @@ from tnp._core.convert import asarray, asnumpy, shared, tensor_of
 from tnp._core.derived_classes import kept, winner
 from tnp._core.dtypes import DtypeError, tensor_dtype
 from tnp._core.errors import broadcast, call, normalize_axis
+from tnp._core.trees import kinds
 from tnp._creation.filled import empty, zeros_like
 from tnp._indexing.selection import where
 from tnp._manipulation.broadcasting import broadcast_to
@@ -34,6 +35,7 @@ from tnp._transforms.vectorized_map import vectorized_map
 
 _NoValue: Any = np._NoValue
 _NUMBERS = SCALARS | {bool, int, float, complex}
+_IN_LISTS = (list, tuple, int, float, complex, str, bytes, type(None), np.generic)
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any, **kwargs: Any) -> ndarray:
@@ -375,7 +377,7 @@ class vectorize:
             if self.cache:
                 function = _after(first, function)
         host = np.frompyfunc(lambda *args: _plain(function(*args)), len(values), len(otypes))
-        results = call(host, *[v.astype(object) for v in values])
+        results = call(host, *map(_as_objects, vectors, values))
         source = winner(vectors)
         tables = [
             np.asanyarray(result, dtype=object).astype(dtype)
@@ -456,6 +458,13 @@ def _numbers_or_objects(vector: Any) -> Any:
         return wrap_array(tensor_of(vector))
     except DtypeError:
         return np.asanyarray(vector)
+
+
+def _as_objects(vector: Any, values: np.ndarray) -> np.ndarray:
+    """Return the elements that the function gets: those of Python's lists are what they are."""
+    if type(vector) in (list, tuple) and all(issubclass(kind, _IN_LISTS) for kind in kinds(vector)):
+        return np.asanyarray(vector, dtype=object)
+    return values.astype(object)
 
 
 def _plain(output: Any) -> Any:

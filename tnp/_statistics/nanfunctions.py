@@ -13,7 +13,7 @@ from backend_torch.kernels import reductions as kernels
 from backend_torch.kernels import sorting, value_checks
 from backend_torch.native import heads
 from backend_torch.tensors.casting import cast
-from tnp._core.base import ndarray, wrap, wrap_array
+from tnp._core.base import ndarray, scalar, wrap, wrap_array
 from tnp._core.convert import output_tensor, tensor_of
 from tnp._core.dtype_table import Loops
 from tnp._core.dtypes import tensor_dtype
@@ -173,7 +173,7 @@ def nanmax(
     found = heads.max(a, axis, out, keepdims, initial, where) if axis is None else None
     if found is not None and found == found:
         return found  # there is no NaN
-    return _warned(FMAX.reduce(a, axis, None, out, keepdims, initial, where))
+    return _warned(FMAX.reduce(a, axis, None, out, keepdims, initial, where), a)
 
 
 def nanmin(
@@ -214,13 +214,14 @@ def nanmin(
     found = heads.min(a, axis, out, keepdims, initial, where) if axis is None else None
     if found is not None and found == found:
         return found  # there is no NaN
-    return _warned(FMIN.reduce(a, axis, None, out, keepdims, initial, where))
+    return _warned(FMIN.reduce(a, axis, None, out, keepdims, initial, where), a)
 
 
-def _warned(result: Any) -> Any:
-    """Return the result, after a warning if it is NaN."""
+def _warned(result: Any, a: Any) -> Any:
+    """Return the result, after a warning if it is NaN; NumPy has another text for what is no array."""
     tensor = tensor_of(result)
-    errstate.warn_where(tensor, tensor.isnan, "All-NaN slice encountered")
+    is_array = isinstance(a, (ndarray, np.ndarray)) and not isinstance(a, scalar)
+    errstate.warn_where(tensor, tensor.isnan, f"All-NaN {'slice' if is_array else 'axis'} encountered")
     return result
 
 

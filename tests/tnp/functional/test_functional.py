@@ -47,7 +47,11 @@ def test_the_first_result_decides_the_dtype(xp: Any) -> list[Any]:
 def test_vectorize_passes_what_is_excluded_and_named(xp: Any) -> list[Any]:
     with_options = xp.vectorize(lambda a, b=2, *, c=1: a * b + c, excluded={"c", 1})
     plain = xp.vectorize(lambda *values: sum(values))
-    return [with_options([1, 2]), with_options([1, 2], 3, c=5), plain(1, [2, 3], xp.arange(2)), plain([1.5]), plain(2)]
+    texts = xp.vectorize(lambda *values: ", ".join(map(repr, values)), otypes=["U40"])
+    mixed = [1, 2.5], ([1, 2], [True, 3.5]), [np.float32(1.5), 2], ["a", "b"], xp.asarray([1, 2.5]), [None, 1], 3
+    told = [texts(each) for each in mixed] + [texts([1, 2.5], xp.asarray([1, 2])), xp.vectorize(str)([1, 2.5])]
+    named = with_options([1, 2]), with_options([1, 2], 3, c=5)
+    return [*named, plain(1, [2, 3], xp.arange(2)), plain([1.5]), plain(2), told]
 
 
 def test_apply_along_no_slices() -> None:

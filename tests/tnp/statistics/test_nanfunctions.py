@@ -166,6 +166,16 @@ def test_nanmedian_is_assigned_to_out(shape: Any, keepdims: bool, axis: Any, dty
     compare(call, may_raise=(IndexError, ValueError))
 
 
+@pytest.mark.parametrize("name", ["nanmax", "nanmin"])
+def test_the_warning_of_nothing_but_nan(name: str) -> None:
+    for make in (list, tuple, np.asarray):
+        compare(lambda xp, make=make: getattr(xp, name)(make([np.nan, np.nan])))
+        compare(lambda xp, make=make: getattr(xp, name)(make([[np.nan, 1.0], [np.nan, 2.0]]), axis=0))
+    compare(lambda xp: getattr(xp, name)(xp.asarray([np.nan])))
+    compare(lambda xp: getattr(xp, name)(np.nan))
+    compare(lambda xp: getattr(xp, name)(xp.asarray([np.nan])[0]))
+
+
 @agrees
 def test_nanmedian_writes_through_strides(xp: Any) -> Any:
     out = xp.zeros((3, 4))
