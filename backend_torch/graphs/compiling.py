@@ -742,7 +742,8 @@ class Executable:
         own = elementwise_code.program(self.graph)
         if own is None and (self._backend is None or loops.has_control_flow(self.graph.module)):
             own = loop_programs.program(self.graph)
-            self.is_of_sizes = own is not None and not loops.has_control_flow(self.graph.module)
+            compiles_slowly = loops.has_control_flow(self.graph.module) or loop_lowering.has_complex(self.graph.module)
+            self.is_of_sizes = own is not None and not compiles_slowly
         return own or whole
 
     def _by_inductor(self, key: str | None) -> Program:

@@ -78,6 +78,8 @@ class View:
         The place of the first element, if it is not 0.
     copied : bool
         Whether it stands for the current values, and not for the memory.
+    of_parts : bool
+        Whether the elements are the real and imaginary parts of the buffer's complex numbers; strides count parts.
     """
 
     buffer: Buffer
@@ -85,10 +87,22 @@ class View:
     strides: Shape
     offset: str = ""
     copied: bool = False
-    dtype: Dtype = None  # type: ignore[assignment]
+    of_parts: bool = False
+    dtype: Dtype = field(init=False)
 
     def __post_init__(self) -> None:
-        self.dtype = self.buffer.dtype
+        self.dtype = self.buffer.dtype.to_real() if self.of_parts else self.buffer.dtype
+
+    def like(self, shape: Shape, strides: Shape, offset: str | None = None, copied: bool | None = None) -> View:
+        """Return other elements of the same memory."""
+        return View(
+            self.buffer,
+            shape,
+            strides,
+            self.offset if offset is None else offset,
+            self.copied if copied is None else copied,
+            self.of_parts,
+        )
 
     @property
     def reads(self) -> frozenset[Buffer]:
@@ -110,8 +124,8 @@ class View:
         """Return the C++ of an element, which can be written to."""
         place = self.place(index)
         if _recording.places is not None:
-            _recording.places.append((self.buffer, place))
-        return f"{self.buffer.name}[{place}]"
+            _recording.places.append((self.buffer, f"part {place}" if self.of_parts else place))
+        return f"{self.start}[{place}]"
 
     def at(self, index: Index) -> str:
         """Return the C++ of an element's value; g++ makes no vectors of bools that it reads as such."""
@@ -129,11 +143,18 @@ class View:
     @property
     def is_whole(self) -> bool:
         """Whether these are all elements of the buffer, in order."""
-        return not self.offset and self.is_plain and math.prod(self.shape) == self.buffer.size
+        return (
+            not self.offset and not self.of_parts and self.is_plain and math.prod(self.shape) == self.buffer.size
+        )
+
+    @property
+    def start(self) -> str:
+        """The C++ of a pointer to the buffer."""
+        return f"(({CTYPES[self.dtype]}*){self.buffer.name})" if self.of_parts else self.buffer.name
 
     @property
     def pointer(self) -> str:
-        return f"{self.buffer.name} + {self.offset}" if self.offset else self.buffer.name
+        return f"{self.start} + {self.offset}" if self.offset else self.start
 
 
 @dataclass(eq=False)
@@ -296,7 +317,7 @@ class Code:
         if target.shape == value.shape and isinstance(value, View) and value.is_plain and target.is_plain:
             size = math.prod(value.shape)
             if size > 1:
-                self.line(f"std::memcpy({target.pointer}, {value.pointer}, {size} * sizeof({target.buffer.ctype}));")
+                self.line(f"std::memcpy({target.pointer}, {value.pointer}, {size} * sizeof({CTYPES[target.dtype]}));")
                 return
         axes = sorted(range(len(target.shape)), key=lambda axis: -target.strides[axis])  # as they lie in memory
 
@@ -318,8 +339,8 @@ class Code:
         return False
 
     def in_memory(self, value: Value) -> View:
-        """Return the value in memory; store it there if it is computed."""
-        if isinstance(value, View):
+        """Return the value in memory; store it there if it is computed, or a part of complex numbers."""
+        if isinstance(value, View) and not value.of_parts:
             return value
         view = self.new(value.dtype, value.shape)
         self.store(view, value)
@@ -333,7 +354,7 @@ class Code:
 
     def in_c_order(self, value: Value) -> View:
         """Return the value in memory, in C order without gaps."""
-        return value if isinstance(value, View) and value.is_plain else self.as_new(value)
+        return value if isinstance(value, View) and value.is_plain and not value.of_parts else self.as_new(value)
 
     def scalar(self, value: Value) -> Lazy:
         """Return a value of one element, computed now."""

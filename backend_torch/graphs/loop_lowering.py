@@ -58,6 +58,7 @@ _log = logging.getLogger(__name__)
 _ASSERT = aten._assert_async.msg
 _MOST_NODES = 2000
 _LARGE_ELEMENTWISE = 1 << 16  # an elementwise loop that carries more elements is not lowered: it uses many threads
+COMPLEX = 1 << 20  # elements of an array, at most, in a graph with complex numbers: Inductor calls each operation
 _LARGE = 1 << 24  # a loop with an input of more elements is not lowered: its steps use libraries or many threads
 
 
@@ -92,6 +93,12 @@ def lower(module: GraphModule) -> bool:
         module.graph.eliminate_dead_code()
         module.recompile()
     return found
+
+
+def has_complex(module: GraphModule) -> bool:
+    """Whether a graph computes complex numbers."""
+    values = [node.meta.get("val") for node in module.graph.nodes if node.op == "call_function"]
+    return any(isinstance(value, Tensor) and value.is_complex() for value in values)
 
 
 def raising(program: Program) -> Program:
@@ -195,8 +202,9 @@ def whole(
     storages = set(map(storage_of, examples))
     if written and len(storages) < len(examples):
         raise Unsupported("an input that is written to may be another's memory")
+    most = COMPLEX if has_complex(module) else _LARGE_ELEMENTWISE
     for node in module.graph.nodes:
-        _check_size(module, node)
+        _check_size(module, node, most)
     code = Code()
     given, results = [], []
     for index, example in enumerate(examples):
@@ -221,15 +229,15 @@ def whole(
 _WITHOUT_WORK = {aten.clone, aten.copy_, aten.full, aten.zeros, aten.ones, *EMPTY}
 
 
-def _check_size(module: GraphModule, node: Node) -> None:
+def _check_size(module: GraphModule, node: Node, most: int = _LARGE_ELEMENTWISE) -> None:
     """Raise Unsupported for work beside loops that many threads do better."""
     if loops.is_elementwise(module, node):
-        if sum([e.numel() for e in node.meta["val"]]) > _LARGE_ELEMENTWISE:
+        if sum([e.numel() for e in node.meta["val"]]) > most:
             raise Unsupported("an elementwise loop over a large array is faster with many threads")
     elif schema_of(node.target) is not None and getattr(node.target, "overloadpacket", None) not in _WITHOUT_WORK:
         value = node.meta.get("val")
         of_another = any(_storage(value) == _storage(each.meta.get("val")) for each in node.all_input_nodes)
-        if isinstance(value, Tensor) and not of_another and value.numel() > _LARGE_ELEMENTWISE:
+        if isinstance(value, Tensor) and not of_another and value.numel() > most:
             raise Unsupported("work beside its loops is for many threads")
 
 
@@ -541,7 +549,7 @@ class _Frame:
         The elements outside the view are copied. Return False if that does not pay or can't be done.
         """
         buffer, code = view.buffer, self.code
-        box = _box(view)
+        box = None if view.of_parts else _box(view)
         if not buffer.pointer or buffer.given or box is None or 2 * math.prod(view.shape) < buffer.size:
             return False
         shape, starts = box
@@ -567,7 +575,7 @@ class _Frame:
             part = indexed(self.code, view, places, copied=False)
             assert isinstance(part, View)
             if accumulate:
-                now = View(part.buffer, part.shape, part.strides, part.offset)
+                now = part.like(part.shape, part.strides, copied=False)
                 added = Operation(self.code, aten.add.Tensor, [now, value], {}, view.dtype, part.shape).lowered()
                 value = added
             if math.prod(part.shape) == 1:
@@ -906,7 +914,7 @@ def _one(example: Any) -> Tensor:
 
 
 def _read_only(views: Sequence[View]) -> list[View]:
-    return [View(view.buffer, view.shape, view.strides, view.offset, copied=True) for view in views]
+    return [view.like(view.shape, view.strides, copied=True) for view in views]
 
 
 def _like(value: Value, view: View) -> Value:
@@ -922,7 +930,7 @@ def _row(value: Value, t: str) -> Value:
     stride = value.strides[0]
     offset = f"{t} * {stride}" if stride != 1 else t
     offset = f"{value.offset} + {offset}" if value.offset else offset
-    return View(value.buffer, value.shape[1:], value.strides[1:], offset if stride else value.offset, value.copied)
+    return value.like(value.shape[1:], value.strides[1:], offset if stride else value.offset)
 
 
 def _box(view: View) -> tuple[tuple[int, ...], list[int]] | None:
@@ -947,4 +955,4 @@ def _box(view: View) -> tuple[tuple[int, ...], list[int]] | None:
 
 def _part(view: View, starts: Sequence[int], sizes: Sequence[int]) -> View:
     offset = sum([start * stride for start, stride in zip(starts, view.strides, strict=True)])
-    return View(view.buffer, tuple(sizes), view.strides, str(offset) if offset else "")
+    return view.like(tuple(sizes), view.strides, str(offset) if offset else "", copied=False)

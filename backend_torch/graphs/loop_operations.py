@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ aten = torch.ops.aten
 prims = torch.ops.prims
 _MOST_PRODUCTS = 1 << 18  # multiplications in a matrix product; a library computes larger products faster
 _LARGEST_TABLE = 1 << 16
+_MOST_TWICE = 4  # operations for an element that are done twice rather than kept in memory
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Elementwise operations -> the name of the C++ function in the prelude. Operands are cast to the computing dtype.
@@ -52,6 +54,8 @@ SAME: dict[Any, str] = {
     aten.__lshift__: "shift_left",
     aten.__rshift__: "shift_right",
     aten.reciprocal: "reciprocal",
+    aten._conj: "conj",
+    aten._conj_physical: "conj",
 }
 COMPARING: dict[Any, str] = {
     aten.eq: "eq",
@@ -95,7 +99,9 @@ INEXACT: dict[Any, str | None] = {  # -> the method of torch's vector class, if 
     aten.rsqrt: "rsqrt",
     aten.sigmoid: None,
 }
-_COMPLEX = {"add", "sub", "mul", "neg", "eq", "ne", "true_div", "where"}  # defined for complex numbers too
+_COMPLEX = {  # defined for complex numbers too
+    "add", "sub", "mul", "neg", "eq", "ne", "isnan", "true_div", "where", "reciprocal", "conj",
+}  # fmt: skip
 
 REINTERPRETING = {
     aten.alias.default,
@@ -130,6 +136,24 @@ REINTERPRETING |= IN_PLACE_VIEWS
 EMPTY = {aten.empty, aten.empty_strided, aten.empty_like, aten.new_empty, aten.new_empty_strided}
 
 
+@dataclass(eq=False)
+class _Parts(Lazy):
+    """The real and imaginary parts of complex numbers, which are computed."""
+
+    whole: Value = field(kw_only=True)
+
+
+def _whole(value: Any) -> Value | None:
+    """Return the complex numbers whose parts a value is; None for other values."""
+    if isinstance(value, _Parts):
+        return value.whole
+    if not isinstance(value, View) or not value.of_parts or value.strides[-1:] != (1,) or value.shape[-1] != 2:
+        return None
+    if value.offset or any(stride % 2 for stride in value.strides[:-1]):
+        return None
+    return View(value.buffer, value.shape[:-1], tuple([s // 2 for s in value.strides[:-1]]), "", value.copied)
+
+
 def pointwise(name: str, dtype: torch.dtype, shape: Shape, values: Sequence[Value]) -> Lazy:
     """Return ``op::name`` of values, which are broadcast to a shape."""
     values = [broadcast(value, shape) for value in values]
@@ -150,7 +174,7 @@ def broadcast(value: Value, shape: Shape) -> Value:
     ones = [size == 1 for size in value.shape]
     if isinstance(value, View):
         strides = (*[0] * added, *[0 if one else s for one, s in zip(ones, value.strides, strict=True)])
-        return View(value.buffer, shape, strides, value.offset, value.copied)
+        return value.like(shape, strides)
     return Lazy(
         value.dtype,
         shape,
@@ -244,8 +268,10 @@ class Operation:
         return pointwise(name, self.dtype, self.shape, [operand(each, dtype) for each in operands])
 
     def _same(self, name: str) -> Value:
-        if name in ("abs", "sign") and self.args[0].dtype is not self.dtype:
-            raise Unsupported("the size of complex numbers is not lowered")
+        if name == "abs" and self.args[0].dtype is not self.dtype:
+            return pointwise("size", self.dtype, self.shape, self.args)
+        if (found := self._of_parts(name)) is not None:
+            return found
         operands = list(self.args)
         alpha = self.kwargs.get("alpha", 1)
         if alpha != 1:
@@ -273,7 +299,7 @@ class Operation:
         name = self.packet.__name__
         value = operand(self.args[0], self.dtype)
         if self.dtype.is_complex:
-            raise Unsupported(f"{name} of complex numbers is not lowered")
+            return self._exponential(value) if name == "exp" else self._pointwise(name, self.dtype, [value])
         method = INEXACT[self.packet]
         vectors = self.dtype in (torch.float32, torch.float64) and math.prod(self.shape) > 1
         if name == "sigmoid" and vectors:
@@ -290,6 +316,54 @@ class Operation:
         size = math.prod(self.shape)
         self.code.line(f"op::each({result.pointer}, {source.pointer}, {size}, [](auto x) {{ return {formula}; }});")
         return result
+
+    def _exponential(self, value: Value) -> Value:
+        value, real, shape = self.code.in_memory(value), self.dtype.to_real(), value.shape
+        found = [
+            Operation(self.code, target, [pointwise(part, real, shape, [value])], {}, real, shape).lowered()
+            for part, target in (("real", aten.exp.default), ("imag", aten.cos.default), ("imag", aten.sin.default))
+        ]
+        return pointwise("exp_of", self.dtype, shape, [value, *found])
+
+    def parts(self) -> Value:
+        """The real and imaginary parts of complex numbers, along a last axis."""
+        value, dtype = self.args[0], self.dtype
+        if isinstance(value, View):
+            strides = (*[2 * stride for stride in value.strides], 1)
+            offset = f"2 * ({value.offset})" if value.offset else ""
+            return View(value.buffer, self.shape, strides, offset, value.copied, of_parts=True)
+        names = {"0": "real", "1": "imag"}
+
+        def element(index: Sequence[str]) -> str:
+            text = value.at(index[:-1])
+            if (name := names.get(index[-1])) is not None:
+                return f"op::{name}({text})"
+            return f"op::part({text}, {index[-1]})"
+
+        return _Parts(dtype, self.shape, element, value.reads, value.cost + 1, whole=value)
+
+    def joined(self) -> Value:
+        """Complex numbers of the parts along a last axis."""
+        value = self.args[0]
+        if isinstance(value, _Parts):
+            return value.whole
+        if value.cost > _MOST_TWICE:
+            value = self.code.in_memory(value)
+
+        def element(index: Sequence[str]) -> str:
+            return f"{CTYPES[self.dtype]}({value.at([*index, '0'])}, {value.at([*index, '1'])})"
+
+        return Lazy(self.dtype, self.shape, element, value.reads, 2 * value.cost + 1)
+
+    def _of_parts(self, name: str) -> Value | None:
+        """Compute with complex numbers what is computed with the parts of all operands; None for other operands."""
+        if name not in ("add", "sub", "neg") or any(self.kwargs.values()):
+            return None
+        wholes = [_whole(each) for each in self.args]
+        if any(each is None for each in wholes):
+            return None
+        whole = pointwise(name, self.dtype.to_complex(), self.shape[:-1], wholes)  # type: ignore[arg-type]
+        return Operation(self.code, aten.view_as_real.default, [whole], {}, self.dtype, self.shape).parts()
 
     def _reinterpreted(self) -> Value:
         value: Value = self.args[0]
@@ -320,11 +394,15 @@ class Operation:
             value, example = self.code.as_new(value), torch.empty(value.shape, dtype=torch.uint8, device="meta")
             seen = target(example, *self.args[1:], **self.kwargs)
         offset = _sum(value.offset, seen.storage_offset())
-        return View(value.buffer, tuple(seen.shape), tuple(seen.stride()), offset, value.copied)
+        return value.like(tuple(seen.shape), tuple(seen.stride()), offset)
 
     def _moved(self, value: Lazy) -> Lazy | None:
         """Permute, add or remove axes of a lazy value; None if the operation does something else."""
         axes: list[int | None]
+        if self.target is aten.select.int and isinstance(value, _Parts):
+            axis, place = self.args[1] % len(value.shape), str(self.args[2] % value.shape[self.args[1]])
+            picked = lambda index: value.at([*index[:axis], place, *index[axis:]])  # noqa: E731
+            return Lazy(value.dtype, self.shape, picked, value.reads, value.cost)
         if self.target in (aten.unsqueeze.default, aten.squeeze.dim, aten.squeeze.default, aten.squeeze.dims):
             kept = [axis for axis, size in enumerate(value.shape) if size != 1]
             left = iter(kept)
@@ -413,7 +491,7 @@ class Operation:
     def copied(self) -> Value:
         """Copy the values as they are now, in the result's dtype."""
         value = cast(self.args[0], self.dtype)
-        return View(value.buffer, value.shape, value.strides, value.offset, True) if isinstance(value, View) else value
+        return value.like(value.shape, value.strides, copied=True) if isinstance(value, View) else value
 
     def _reinterpreted_bits(self) -> Value:
         value, dtype = self.args
@@ -552,7 +630,7 @@ class Operation:
         if math.prod(value.shape) == 0 and start is None:
             raise Unsupported("an extreme of an empty array")
         if isinstance(value, View) and value.is_plain and len(axes) == len(value.shape):
-            value = View(value.buffer, (math.prod(value.shape),), (1,), value.offset)
+            value = value.like((math.prod(value.shape),), (1,), copied=False)
             axes = [0]
         kept = [axis for axis in range(len(value.shape)) if axis not in axes]
         shape = tuple([value.shape[axis] for axis in kept])
@@ -896,6 +974,8 @@ _OTHERS: dict[Any, Callable[[Operation], Any]] = {
     aten.clamp_max: Operation.clamp_max,
     aten.clone: Operation.copied,
     aten._to_copy: Operation.copied,
+    aten.view_as_real: Operation.parts,
+    aten.view_as_complex: Operation.joined,
     aten.lift_fresh: Operation.copied,
     aten.lift_fresh_copy: Operation.copied,
     aten.full: Operation.full,

@@ -47,6 +47,35 @@ void Py_IncRef(void*);
 extern void *PyExc_RuntimeError, *PyExc_IndexError, *PyExc_AssertionError, *PyExc_KeyboardInterrupt,
     *PyExc_MemoryError, *PyExc_ValueError;
 }
+namespace c10 {  // as torch's
+template <class T> struct complex {
+  T re, im;
+  complex() = default;
+  constexpr complex(T re, T im = T(0)) : re(re), im(im) {}
+  template <class U> explicit constexpr complex(complex<U> other) : re(other.re), im(other.im) {}
+  constexpr T real() const { return re; }
+  constexpr T imag() const { return im; }
+  constexpr complex operator-() const { return {-re, -im}; }
+  friend constexpr complex operator+(complex a, complex b) { return {a.re + b.re, a.im + b.im}; }
+  friend constexpr complex operator-(complex a, complex b) { return {a.re - b.re, a.im - b.im}; }
+  friend complex operator*(complex a, complex b) {  // fused, as NumPy's vectors
+    const T p = a.im * b.im, q = a.im * b.re;
+    if constexpr (sizeof(T) == 4) return {__builtin_fmaf(a.re, b.re, -p), __builtin_fmaf(a.re, b.im, q)};
+    else return {__builtin_fma(a.re, b.re, -p), __builtin_fma(a.re, b.im, q)};
+  }
+  friend complex operator/(complex a, complex b) {  // Smith's algorithm, as NumPy's
+    if (std::fabs(b.re) >= std::fabs(b.im)) {
+      if (b.re == 0 && b.im == 0) return {a.re / std::fabs(b.re), a.im / std::fabs(b.re)};
+      const T r = b.im / b.re, s = T(1) / (b.re + b.im * r);
+      return {(a.re + a.im * r) * s, (a.im - a.re * r) * s};
+    }
+    const T r = b.re / b.im, s = T(1) / (b.im + b.re * r);
+    return {(a.re * r + a.im) * s, (a.im * r - a.re) * s};
+  }
+  friend constexpr bool operator==(complex a, complex b) { return (a.re == b.re) & (a.im == b.im); }
+  friend constexpr bool operator!=(complex a, complex b) { return (a.re != b.re) | (a.im != b.im); }
+};
+}
 namespace {
 void* (*data)(void*);
 namespace op {
@@ -286,6 +315,32 @@ INEXACT(sin) INEXACT(cos) INEXACT(tan) INEXACT(asin) INEXACT(acos) INEXACT(atan)
 INEXACT(tanh) INEXACT(asinh) INEXACT(acosh) INEXACT(atanh) INEXACT(erf) INEXACT(erfc)
 inline bool truth(const bool& a) { return *reinterpret_cast<const unsigned char*>(&a) != 0; }
 template <class T> inline T where(bool c, T a, T b) { return c ? a : b; }
+template <class T> using complex = c10::complex<T>;
+template <class T> inline complex<T> where(bool c, complex<T> a, complex<T> b) {
+  return {c ? a.real() : b.real(), c ? a.imag() : b.imag()};
+}
+template <class T> inline T real(complex<T> a) { return a.real(); }
+template <class T> inline T imag(complex<T> a) { return a.imag(); }
+template <class T> inline T part(complex<T> a, int64_t i) { return i ? a.imag() : a.real(); }
+template <class T> inline complex<T> conj(complex<T> a) { return {a.real(), -a.imag()}; }
+template <class T> inline T size(complex<T> a) {  // without branches, so that g++ makes vectors of it
+  const double x = std::fabs(double(a.real())), y = std::fabs(double(a.imag())), most = x > y ? x : y;
+  const double down = most > 0x1p500 ? 0x1p-600 : most < 0x1p-500 ? 0x1p600 : 1;
+  const double back = most > 0x1p500 ? 0x1p600 : most < 0x1p-500 ? 0x1p-600 : 1;
+  const double r = std::sqrt((x * down) * (x * down) + (y * down) * (y * down)) * back;
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  return T((x == inf) | (y == inf) ? inf : r);
+}
+extern "C" double _Complex cexp(double _Complex);
+template <class T> inline complex<T> exp_of(complex<T> a, T e, T c, T s) {  // far and special values by the C library
+  const T most = sizeof(T) == 4 ? 80 : 700, widest = sizeof(T) == 4 ? 1e4 : 1e9;
+  if (std::fabs(a.real()) < most && std::fabs(a.imag()) < widest) [[likely]] return {e * c, e * s};
+  double _Complex z;
+  __real__ z = a.real();
+  __imag__ z = a.imag();
+  z = cexp(z);
+  return {T(__real__ z), T(__imag__ z)};
+}
 template <class T> inline T clamp_min(T a, T low) { return is_nan(a) ? a : (a < low || is_nan(low)) ? low : a; }
 template <class T> inline T clamp_max(T a, T high) { return is_nan(a) ? a : (a > high || is_nan(high)) ? high : a; }
 

@@ -82,8 +82,10 @@ def program(graph: Graph) -> Program | None:
 
 def _is_small(module: GraphModule) -> bool:
     """Whether a graph is quick to compile, and its arrays are too small for threads, and for Inductor's fused loops."""
+    is_complex = loop_lowering.has_complex(module)  # Inductor has no code for them
+    most = loop_lowering.COMPLEX if is_complex else _SMALL
     return len(module.graph.nodes) <= _MOST_NODES and all(
-        value.numel() <= (_FEW if _is_by_element(node) else _SMALL)
+        value.numel() <= (most if is_complex or not _is_by_element(node) else _FEW)
         for node in module.graph.nodes
         for value in [node.meta.get("val")]
         if isinstance(value, Tensor)
@@ -106,7 +108,7 @@ def _text(code: Code, buffers: Sequence[Any], size: int) -> tuple[str, list[str]
     """Return the C++ and the names of the functions of torch's library that it calls."""
     parameters = [f"{'const ' if each.constant else ''}{each.ctype}* {each.name}" for each in buffers]
     body = code.function(", ".join(parameters))
-    if "c10::" in body:
+    if "c10::Half" in body or "c10::BFloat16" in body:
         raise Unsupported("a dtype is torch's own")
     called = sorted([each for each in code.mathematics if each[0] not in _WITHOUT_CALL], key=str)
     members = [f"Vector {name}() const;" for name in sorted({name for name, _ in called})]

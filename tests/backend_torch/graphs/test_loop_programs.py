@@ -56,6 +56,70 @@ def test_what_is_around_loops() -> None:
     check(program, numpy.linspace(0, 1, 20), numpy.arange(20.0))
 
 
+def _with_real_parts(xp: Any, z: Any, x: Any) -> Any:
+    z = z.copy()
+    z.real = x
+    z.imag += z.real * 2
+    z[2:5] = z[:3] * 1j
+    return z
+
+
+def _masked(xp: Any, z: Any, x: Any) -> Any:
+    z = z.copy()
+    z[z.real > 0] = z[z.real > 0] ** 2 + 1
+    return z
+
+
+COMPLEX: list[Function] = [
+    _with_real_parts,
+    _masked,
+    lambda xp, z, x: z * z + x - (1 - 2j) * z[::-1],
+    lambda xp, z, x: (z / (z + 1), 1 / z, x / z),
+    lambda xp, z, x: (abs(z), xp.angle(z), xp.conj(z) * z, z.imag * z.real),
+    lambda xp, z, x: (xp.exp(1j * x), xp.exp(z)),
+    lambda xp, z, x: xp.where(abs(z) > 1, z, 0),
+    lambda xp, z, x: (xp.isnan(z) | (z != 1j), xp.isfinite(z)),
+    lambda xp, z, x: (z[:, None] * x + 1j * x[:, None]).sum(axis=0),
+    lambda xp, z, x: (xp.cumsum(z), z.mean(), xp.prod(z[:4])),
+    lambda xp, z, x: xp.concatenate([z, xp.stack([z, z * 1j])[1]]).reshape(2, -1).T + 1,
+]
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+@pytest.mark.parametrize("program", COMPLEX)
+def test_complex_numbers(program: Function, dtype: str) -> None:
+    z = (numpy.linspace(-2, 2, 24) * (1 + 0.5j) + numpy.sin(numpy.arange(24)) * 1j).astype(dtype)
+    x = numpy.cos(numpy.arange(24)).astype(z.real.dtype)
+    actual, expected = np.compile(lambda *given: program(np, *given))(np.array(z), np.array(x)), program(numpy, z, x)
+    pairs = zip(expected, actual, strict=True) if isinstance(expected, tuple) else [(expected, actual)]
+    for one, other in pairs:
+        assert_same(one, other, rtol=1e-5 if dtype == "c8" else 1e-12, atol=1e-6 if dtype == "c8" else 1e-14)
+
+
+def test_far_and_special_complex_numbers() -> None:
+    parts = [0.0, -0.0, 1.5, numpy.inf, -numpy.inf, numpy.nan, 1e300, -1e-300, 5e-324, 720.0]
+    z = numpy.array([complex(one, other) for one in parts for other in parts])
+    for program in (abs, lambda z: z * z[::-1], lambda z: z / 2, lambda z: 1 / z, np.exp):
+        with numpy.errstate(all="ignore"):
+            expected = numpy.asarray(program(np.array(z)))
+            actual = numpy.asarray(np.compile(program)(np.array(z)))
+        numpy.testing.assert_allclose(actual.real, expected.real, rtol=1e-13, atol=1e-323)
+        numpy.testing.assert_allclose(actual.imag, expected.imag, rtol=1e-13, atol=1e-323)
+
+
+def test_a_loop_of_complex_numbers() -> None:
+    def program(xp: Any, c: Any, x: Any) -> Any:
+        z, escape = xp.zeros_like(c), xp.full(c.shape, 30)
+        for i in range(30):
+            inside = escape == 30
+            z[inside] = z[inside] ** 2 + c[inside]
+            escape[inside & (abs(z) > 2)] = i
+        return escape, z.real
+
+    grid = numpy.linspace(-2, 0.5, 40) + 1j * numpy.linspace(-1.25, 1.25, 40)[:, None]
+    check(program, grid, numpy.ones(1))
+
+
 def test_small_arrays_without_loops() -> None:
     def program(xp: Any, x: Any, y: Any, i: Any) -> Any:
         x[1:] += x[:-1] * 2
