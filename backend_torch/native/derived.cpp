@@ -1,5 +1,6 @@
 #include "derived.h"
 
+#include <c10/util/SmallVector.h>
 #include <torch/csrc/utils/object_ptr.h>
 
 #include <cstring>
@@ -111,19 +112,48 @@ PyObject* dressed(PyObject*, PyObject* const* args, Py_ssize_t count) {
       refused);
 }
 
-// viewed(x, class): a view of an array that can be written to, as a plain array or of a derived class.
+// Make a view of an array as a plain array, or of a derived class; nullptr without an exception for any other class.
+PyObject* view_as(PyTypeObject* type, PyObject* x, const at::Tensor& tensor, c10::IntArrayRef sizes, c10::IntArrayRef strides) {
+  bool is_plain = type == classes.array;
+  if (!is_plain && !PyType_IsSubtype(type, classes.derived)) return nullptr;
+  THPObjectPtr base(is_plain ? Py_NewRef(Py_None) : base_of_view(x, type));
+  THPObjectPtr made(base == nullptr ? nullptr : wrap_view(x, tensor, sizes, strides, tensor.storage_offset(), type));
+  if (made != nullptr && !is_plain) held(made.get())->source = base.release();
+  return made.release();
+}
+
+// The tensor of an array that can be written to, and has elements.
+const at::Tensor* writeable_tensor_of(PyObject* x) {
+  const at::Tensor* tensor = is_quiet() && (is_array(x) || is_derived(x)) ? plain_tensor(x) : nullptr;
+  return tensor == nullptr || tensor->numel() == 0 || !is_writeable(x, *tensor) ? nullptr : tensor;
+}
+
+// viewed(x, class): a view of an array that can be written to.
 PyObject* viewed(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded(
       [&]() -> PyObject* {
-        if (count != 2 || !is_quiet() || !(is_array(args[0]) || is_derived(args[0])) || !PyType_Check(args[1])) return nullptr;
-        auto* type = reinterpret_cast<PyTypeObject*>(args[1]);
-        if (type != classes.array && !PyType_IsSubtype(type, classes.derived)) return nullptr;
-        const at::Tensor* tensor = plain_tensor(args[0]);
-        if (tensor == nullptr || tensor->numel() == 0 || !is_writeable(args[0], *tensor)) return nullptr;
-        THPObjectPtr base(type == classes.array ? Py_NewRef(Py_None) : base_of_view(args[0], type));
-        THPObjectPtr made(base == nullptr ? nullptr : wrap_view(args[0], *tensor, tensor->sizes(), tensor->strides(), tensor->storage_offset(), type));
-        if (made != nullptr && type != classes.array) held(made.get())->source = base.release();
-        return made.release();
+        const at::Tensor* tensor = count == 2 && PyType_Check(args[1]) ? writeable_tensor_of(args[0]) : nullptr;
+        if (tensor == nullptr) return nullptr;
+        return view_as(reinterpret_cast<PyTypeObject*>(args[1]), args[0], *tensor, tensor->sizes(), tensor->strides());
+      },
+      refused);
+}
+
+// over_buffer(class, shape, dtype, array): a view of all elements of an array in C order, in another shape.
+PyObject* over_buffer(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return guarded(
+      [&]() -> PyObject* {
+        c10::SmallVector<int64_t, 6> sizes;
+        const at::Tensor* tensor = count == 4 && PyType_Check(args[0]) ? writeable_tensor_of(args[3]) : nullptr;
+        if (tensor == nullptr || !is_dense(*tensor) || !read_shape(args[1], sizes, 1)) return nullptr;
+        int64_t n = 1;
+        c10::SmallVector<int64_t, 6> strides(sizes.size());
+        for (size_t axis = sizes.size(); axis-- > 0;) {
+          strides[axis] = n;
+          if (__builtin_mul_overflow(n, sizes[axis], &n)) return nullptr;
+        }
+        if (n != tensor->numel() || read_dtype(args[2], NONE) != dtype_of(*tensor)) return nullptr;
+        return view_as(reinterpret_cast<PyTypeObject*>(args[0]), args[3], *tensor, sizes, strides);
       },
       refused);
 }
@@ -135,6 +165,7 @@ PyMethodDef DERIVED_FUNCTIONS[] = {
     {"undressed", undressed, METH_O, nullptr},
     TNP_FAST("dressed", dressed),
     TNP_FAST("viewed", viewed),
+    TNP_FAST("over_buffer", over_buffer),
     {nullptr, nullptr, 0, nullptr},
 };
 

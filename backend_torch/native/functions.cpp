@@ -82,8 +82,9 @@ bool is_line(const at::Tensor& tensor, int64_t& stride) {
   return tensor.dim() == 1 || tensor.is_contiguous();
 }
 
-// Read a length or a tuple of lengths; false for anything but plain integers of at least `least`.
-bool read_shape(PyObject* given, Shape& shape, int64_t least) {
+}  // namespace
+
+bool read_shape(PyObject* given, c10::SmallVector<int64_t, 6>& shape, int64_t least) {
   auto add = [&](PyObject* length) {
     if (!PyLong_CheckExact(length)) return false;
     int overflow;
@@ -99,6 +100,8 @@ bool read_shape(PyObject* given, Shape& shape, int64_t least) {
     if (!add(PyTuple_GET_ITEM(given, i))) return false;
   return true;
 }
+
+namespace {
 
 // Whether the options from `first` to `last` are None.
 bool are_none(PyObject* const* args, Py_ssize_t first, Py_ssize_t last) {

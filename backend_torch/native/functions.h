@@ -1,6 +1,8 @@
 // Native fast paths of functions: each returns the result, or None if the function's Python code has to compute it.
 #pragma once
 
+#include <c10/util/SmallVector.h>
+
 #include "core.h"
 
 namespace tnp {
@@ -10,6 +12,9 @@ PyObject* matmul(PyObject* a, PyObject* b);
 
 // The number of a dtype, scalar class or Python type; `otherwise` for None; NONE for anything else.
 int8_t read_dtype(PyObject* given, int8_t otherwise);
+
+// Read a length or a tuple of lengths; false for anything but plain integers of at least `least`.
+bool read_shape(PyObject* given, c10::SmallVector<int64_t, 6>& shape, int64_t least);
 
 // Whether the default device is the CPU.
 bool makes_on_cpu();

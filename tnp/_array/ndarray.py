@@ -29,13 +29,13 @@ from tnp._array.scalars import ScalarMethods
 from tnp._core import base, interop
 from tnp._core.base import completes, flatiter, like, wrap, wrap_array
 from tnp._core.convert import tensor_of, view
-from tnp._core.derived_classes import derive, finalised
+from tnp._core.derived_classes import derive, finalised, note_base, over_buffer
 from tnp._core.dtypes import DtypeError, native, tensor_dtype
 from tnp._core.errors import NO_IMAGINARY_PART, warn
 from tnp._core.host_fallback import refused
 from tnp._core.indexing import get_item, set_item
 from tnp._core.numpy_version import NUMPY, deprecated
-from tnp._core.readonly_views import view_like
+from tnp._core.readonly_views import readonly_array, view_like
 from tnp._creation.filled import empty
 from tnp._manipulation.rearranging import matrix_transpose, transpose
 from tnp._manipulation.shape import reshape
@@ -115,19 +115,30 @@ class ndarray(Methods):
     def __new__(
         cls, shape: Any, dtype: Any = float, buffer: Any = None, offset: int = 0, strides: Any = None, order: Any = None
     ) -> ndarray:
+        if buffer is not None and strides is order is None and type(offset) is int and not offset:
+            if (made := over_buffer(cls, shape, dtype, buffer)) is not None:
+                return made
         try:
             native(dtype)
         except DtypeError as error:
             return refused(error, _made_by_host, (of_host(cls), shape, dtype, buffer, offset, strides, order), {})
         if cls is not ndarray:
-            return finalised(cls, ndarray(shape, dtype, buffer, offset, strides, order).tensor, None)
+            plain = ndarray(shape, dtype, buffer, offset, strides, order)
+            if isinstance(buffer, ndarray):
+                note_base(cls, plain.tensor, buffer)
+            elif type(plain) is base.readonly:
+                memory.lock(plain.tensor)
+            return finalised(cls, plain.tensor, None)
         if buffer is None and strides is None:
             return empty(shape, dtype, order or "C")
         if isinstance(buffer, ndarray):
             buffer = buffer.__array__()
         if isinstance(buffer, ndarray):
             buffer = memory.to_numpy(buffer.tensor)
-        return wrap_array(memory.from_numpy(np.ndarray(shape, dtype, buffer, offset, strides, order)))
+        array = np.ndarray(shape, dtype, buffer, offset, strides, order)
+        if not array.flags.writeable:
+            return readonly_array(memory.from_numpy(array, read_only=True), array)
+        return wrap_array(memory.from_numpy(array))
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super(ndarray, cls).__init_subclass__(**kwargs)  # noqa: UP008  the class is the completed shell

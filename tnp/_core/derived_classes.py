@@ -48,7 +48,7 @@ def finalised(cls: Any, tensor: Tensor, source: Any) -> Any:
     if type(source) in (strided, indirect):
         memory.lock(tensor)
     elif isinstance(source, ndarray) and tensor is not source.tensor and memory.same_storage(tensor, source.tensor):
-        _note_base(cls, tensor, source)
+        note_base(cls, tensor, source)
     cls.__array_finalize__(made, source)
     return made
 
@@ -61,7 +61,15 @@ def viewed_as(cls: Any, x: Any) -> Any:
     return made
 
 
-def _note_base(cls: Any, tensor: Tensor, base: Any) -> None:
+def over_buffer(cls: Any, shape: Any, dtype: Any, array: Any) -> Any:
+    """Return an array of a class over all the memory of an array, in another shape, as `viewed_as`."""
+    made = None if _awaiting else heads.over_buffer(cls, shape, dtype, array)
+    if made is not None and cls is not ndarray:
+        made.__array_finalize__(None)
+    return made
+
+
+def note_base(cls: Any, tensor: Tensor, base: Any) -> None:
     """Note the array that a tensor is a view of: as in NumPy, the last array of its class along the chain of bases."""
     if not is_writeable(base):
         memory.lock(tensor)

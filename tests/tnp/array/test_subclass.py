@@ -445,6 +445,32 @@ def test_views_of_views_share_memory_and_know_their_base(xp):
     return x, bases, known, [each.flags.writeable for each in views], xp.array([second, second]), xp.array(third)
 
 
+@agrees
+def test_arrays_over_the_memory_of_arrays(xp):
+    class Base(xp.ndarray):
+        def __array_finalize__(self, source):
+            self.source = type(source).__name__
+
+    def made(*args, **options):
+        try:
+            x = Base(*args, **options)
+        except (TypeError, ValueError) as error:
+            return type(error), str(error)
+        return x, x.source, x.base is buffer, x.strides, x.flags.writeable
+
+    buffer = xp.arange(4.0)
+    first = Base.__new__(Base, (4,), float, buffer)
+    first[0] = 9
+    calls = [((4,), float), ((2, 2), float), (4, "f8"), ((2,), float), ((8,), "f4"), ((5,), float), ((-1, 4), float)]
+    results = [made(shape, dtype, buffer) for shape, dtype in calls]
+    results += [made((2,), float, buffer, 16), made((2, 2), float, buffer, order="F"), made((4,), float, buffer[::-1])]
+    results += [made((2,), "u1", b"ab"), xp.ndarray((2,), "u1", b"ab").flags.writeable]
+    buffer.flags.writeable = False
+    plain = xp.ndarray((2, 2), float, buffer)
+    results += [made((4,), float, buffer), plain, plain.flags.writeable, Base((4,), float, first).base is first]
+    return buffer, results
+
+
 def test_a_view_keeps_its_base_alive_until_it_goes():
     class Base(tnp.ndarray):
         pass
