@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch.native import heads
 from tnp._array.matrix import matrix, named_blocks
 from tnp._core import convert, host_fallback
 from tnp._core.base import SCALARS, ndarray
@@ -84,7 +85,9 @@ class AxisConcatenator:
             else convert.array(part, dtype, copy=None, ndmin=ndmin, device=None if isinstance(part, ndarray) else home)
             for part in parts
         ]
-        joined = concatenate(made_of, axis=axis)
+        joined = heads.by_numpy(np.concatenate, made_of, axis) if axis else None  # torch joins columns one by one
+        if joined is None:
+            joined = concatenate(made_of, axis=axis)
         if not layout:
             return joined
         made = matrix(joined)
