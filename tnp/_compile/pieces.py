@@ -24,7 +24,7 @@ from tnp._autograph.pieces import Function, Part
 from tnp._autograph.values import Undefined
 from tnp._compile import call_codegen, explanation, progress
 from tnp._compile.graph import Graph
-from tnp._core.base import ndarray, number
+from tnp._core.base import number
 from tnp._core.convert import asarray
 from tnp._core.dtypes import DtypeError
 from tnp._transforms import pytree
@@ -248,7 +248,9 @@ class _Variant:
         self.first = {index: value for index, value in enumerate(args) if type(value) is int}
         self.open: set[int] = set()  # ints that have differed: they are traced
         self.static: set[int] = set()  # ints that Python needs
-        self.others = [index for index, x in enumerate(args) if type(x) is not ndarray and type(x) not in _PLAIN]
+        leaves = [index for index, x in enumerate(args) if pytree.is_array(x) or pytree.children(x) is None]
+        self.is_refused = not _can_be_given([args[index] for index in leaves])  # as all values of these classes
+        self.others = [index for index in range(len(args)) if index not in leaves]
         self.is_open = False
         self._renew(False)
 
@@ -269,7 +271,7 @@ class _Variant:
 
     def call(self, args: tuple[Any, ...]) -> Any:
         """Return the variables that the part gives."""
-        if self.others and not _can_be_given([args[index] for index in self.others]):
+        if self.is_refused or (self.others and not _can_be_given([args[index] for index in self.others])):
             return self.part.plain(*args)
         if self.open and any(abs(args[index]) > _LARGE for index in self.open):
             return self.part.plain(*args)  # Python's ints have any size
