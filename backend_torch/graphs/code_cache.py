@@ -85,16 +85,9 @@ def _surroundings() -> list[str]:
 
 @functools.cache
 def machine() -> str:
-    """Return what the key holds of this process: the processor, versions, and a digest of the backend's source.
-
-    A version number would not do for the backend: its source changes between releases.
-    """
-    digest = hashlib.sha256()
-    root = Path(__file__).parents[1]
-    for path in sorted(root.rglob("*.py")):
-        digest.update(f"{path.relative_to(root)} {path.stat().st_size}\n".encode() + path.read_bytes())
+    """Return what the key holds of this process: the processor, versions, and a digest of the backend's source."""
     facts = [
-        _FORM, digest.hexdigest(), torch.__version__, str(torch.version.git_version), sys.version,
+        _FORM, inductor.source(), torch.__version__, str(torch.version.git_version), sys.version,
         str(sys.implementation.cache_tag), platform.machine(), " ".join(platform.libc_ver()), processor(),
         torch.backends.cpu.get_cpu_capability(),
     ]  # fmt: skip

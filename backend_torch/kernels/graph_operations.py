@@ -31,6 +31,16 @@ def direct(name: str, kernel: Function) -> None:
     KERNELS[getattr(torch.ops.tnp, name).default] = inductor_code.KERNELS[name] = kernel
 
 
+def _in_order(function: Function) -> Function:
+    """Wrap a function to give results in C order: a trace takes the layout of the steps' for that of the kernel's."""
+
+    def run(*args: Any) -> Any:
+        result = function(*args)
+        return result.contiguous() if isinstance(result, Tensor) else tuple([each.contiguous() for each in result])
+
+    return run
+
+
 def operation(schema: str, kernel: Function, steps: Function, shape: Function | None = None) -> Function:
     """Define an operation, and return the function that calls it in plain traces for the CPU, else its steps.
 
@@ -41,13 +51,14 @@ def operation(schema: str, kernel: Function, steps: Function, shape: Function | 
     kernel : callable
         Computes it on the CPU.
     steps : callable
-        Computes it by operations of torch that need no values.
+        Computes it by operations of torch that need no values. The results of both are in C order.
     shape : callable, optional
         Makes an empty result, where the steps would decide a symbolic size.
     """
     name = schema.partition("(")[0]
     _library.define(schema)
     call = getattr(torch.ops.tnp, name).default
+    kernel, steps = _in_order(kernel), _in_order(steps)
     STEPS[call] = steps
     direct(name, kernel)
 

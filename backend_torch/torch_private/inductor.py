@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
+import hashlib
 import os
 import shutil
 import sys
@@ -14,6 +16,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter, getitem
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -45,18 +48,13 @@ SETTINGS: dict[str, Any] = {
     "emulate_precision_casts": True,
     "cpp.use_decompose_tanh": False,
     # Inductor may keep graphs with loops and branches on disk: the cache key holds their bodies.
-    # The key also holds the versions of our vector code and passes: code compiled without them is slower, or wrong.
     "unsafe_marked_cacheable_functions": {
-        inductor_vector_code.__name__: inductor_vector_code.VERSION,
-        inductor_passes.__name__: inductor_passes.VERSION,
-        **{
-            f"{operator.__module__}.{operator.__name__}": torch.__version__
-            for operator in (
-                torch.ops.higher_order.cond,
-                torch.ops.higher_order.while_loop,
-                torch.ops.higher_order.scan,
-            )
-        },
+        f"{operator.__module__}.{operator.__name__}": torch.__version__
+        for operator in (
+            torch.ops.higher_order.cond,
+            torch.ops.higher_order.while_loop,
+            torch.ops.higher_order.scan,
+        )
     },
 }
 
@@ -110,6 +108,16 @@ def _rounding(settings: dict[str, Any]) -> contextlib.AbstractContextManager[Any
 _noted: list[
     tuple[str, dict[str, Any]]
 ] = []  # Inductor's settings before tnp first compiled: those that differed from the defaults, and all
+
+
+@functools.cache
+def source() -> str:
+    """Return a digest of the backend's source: a version number would not do, as it changes between releases."""
+    digest = hashlib.sha256()
+    root = Path(__file__).parents[1]
+    for path in sorted(root.rglob("*.py")):
+        digest.update(f"{path.relative_to(root)} {path.stat().st_size}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def changed_settings() -> str | None:
@@ -192,12 +200,14 @@ def compiled(module: GraphModule, inputs: Sequence[Tensor], mode: FakeTensorMode
 
 
 def _adapted(settings: dict[str, Any], module: GraphModule, inputs: Sequence[Tensor]) -> dict[str, Any]:
-    """Adapt settings to open sizes.
+    """Adapt settings to open sizes, and tell Inductor's cache on disk which kernels and passes of ours the code is for.
 
     Size asserts are on: the code of torch 2.15 defines a size's name only where it asserts it. Inductor's cache on disk
     is off for loops: the code asserts bounds of their counters, which follow from those of the sizes, and the cache
     knows of neither.
     """
+    name = "unsafe_marked_cacheable_functions"
+    settings = {**settings, name: {**settings.get(name, {}), "backend_torch": source()}}
     if not any(isinstance(size, torch.SymInt) for each in inputs for size in each.shape):
         return settings
     has_loops = any(isinstance(node.target, HigherOrderOperator) for node in module.graph.nodes)

@@ -16,9 +16,6 @@ from torch.fx import Node
 from backend_torch.torch_private.patches import Patches, Undo, replaced_attribute, replaced_item
 from backend_torch.torch_private.tensor_internals import storage_of
 
-VERSION = "4"
-"""A part of the key of caches on disk; change it when this file's code changes."""
-
 
 def put(patches: Patches) -> list[Undo]:
     """Make Inductor read memory before it writes to it.

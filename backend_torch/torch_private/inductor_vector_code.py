@@ -11,9 +11,6 @@ import torch
 
 from backend_torch.torch_private.patches import Patches, Undo, replaced_attribute
 
-VERSION = "6"
-"""A part of the key of caches on disk; change it when this file's code changes."""
-
 # exp(x) = 2**n * exp(r), where n is the integer nearest to x / log(2) and r = x - n * log(2). log(2) is split in two
 # parts so that n times the first is exact. The polynomial is a minimax fit of (exp(r) - 1 - r) / r**2. scalef rounds
 # once, for subnormal numbers too. NaN passes both bounds because it is the second operand of min and max. Over all

@@ -32,6 +32,14 @@ def written_to_rows(np: Any, x: Any, i: Any, v: Any) -> Any:
     return y
 
 
+def written_to_slices(np: Any, x: Any, i: Any, v: Any) -> Any:
+    y, n = np.reshape(np.copy(x), (50, 100)), i[0] % 9
+    y[n:, n :: n + 1] = 1
+    y[:n, :] = v[:100]
+    y[::-1, n - 20 : n] += 2
+    return y
+
+
 CALLS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "last_of_same": lambda np, x, i, v: (written(np, x, i, v), written_to_rows(np, x, i, v)),
     "partition": lambda np, x, i, v: np.partition(np.reshape(x, (50, 100)), [7, 3], 0)[7],
@@ -48,6 +56,7 @@ CALLS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
         np.searchsorted(np.linspace(-2, 2, 9), x),
         np.digitize(v[:60].reshape(6, 10).T, x[:1]),
     ),
+    "written_slices": written_to_slices,
 }
 EXACT = dict.fromkeys(CALLS, 0.0) | {"fourier": 1e-9}
 
@@ -73,6 +82,28 @@ def test_in_a_graph(name: str) -> None:
     assert f"{name}(" in str(compiled.graph(*ours))
     steps = tnp.compile(lambda x, i, v: CALLS[name](tnp, x, i, v), backend="aot_eager", fullgraph=True)
     assert_same(expected, steps(*ours), atol=EXACT[name])
+
+
+def test_results_of_operands_in_another_order() -> None:
+    """A kernel's result has the layout that a trace took for granted, whatever the operands' is."""
+
+    def program(np: Any, x: Any, i: Any, v: Any) -> Any:
+        x, i, v = [each[:24].reshape(4, 6)[::-1].T for each in (x, i, v)]
+        line = np.linspace(-2, 2, 5)
+        return (
+            np.interp(x, line, line[::-1] ** 2) * v,
+            np.searchsorted(line, v) - i,
+            np.isin(i, i[:2]) & (x > v),
+            np.partition(x, 2, axis=0) + v,
+            np.argpartition(x, 2, axis=1)[:, :2] * i[:, :2],
+            np.sinh(x) - v,
+            np.fft.fft(x, axis=0).real * v,
+            np.argmax(x, axis=0) + i[0],
+        )
+
+    arrays = drawn()
+    compiled = tnp.compile(lambda x, i, v: program(tnp, x, i, v), fullgraph=True)
+    assert_same(program(numpy, *arrays), compiled(*[tnp.asarray(array) for array in arrays]), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["last_of_same", "partition", "fourier"])
