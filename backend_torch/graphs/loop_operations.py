@@ -188,8 +188,8 @@ def cast(value: Value, dtype: torch.dtype) -> Value:
     """Cast a value to a dtype."""
     if value.dtype is dtype:
         return value
-    if value.dtype.is_complex and not dtype.is_complex:
-        raise Unsupported("a cast drops imaginary parts")
+    if value.dtype.is_complex and not dtype.is_complex and dtype is not torch.bool:
+        return cast(pointwise("real", value.dtype.to_real(), value.shape, [value]), dtype)
     ctype = CTYPES[dtype]
     return Lazy(dtype, value.shape, lambda i: f"op::to<{ctype}>({value.at(i)})", value.reads, value.cost + 1)
 

@@ -79,6 +79,7 @@ COMPLEX: list[Function] = [
     lambda xp, z, x: (xp.exp(1j * x), xp.exp(z)),
     lambda xp, z, x: xp.where(abs(z) > 1, z, 0),
     lambda xp, z, x: (xp.isnan(z) | (z != 1j), xp.isfinite(z)),
+    lambda xp, z, x: ((z * (x > 0)).astype(bool), xp.where(z, z, x), (z * (x > 0)).any()),
     lambda xp, z, x: (z[:, None] * x + 1j * x[:, None]).sum(axis=0),
     lambda xp, z, x: (xp.cumsum(z), z.mean(), xp.prod(z[:4])),
     lambda xp, z, x: xp.concatenate([z, xp.stack([z, z * 1j])[1]]).reshape(2, -1).T + 1,
