@@ -17,7 +17,7 @@ from backend_torch.tensors import trace_state
 from tnp._array.numbers import number_of
 from tnp._autograph.values import traced
 from tnp._core.base import ndarray, wrap
-from tnp._core.convert import asarray
+from tnp._core.convert import asarray, value_of
 from tnp._creation.ranges import arange
 from tnp._indexing.selection import where
 from tnp._math.mathematics import clip
@@ -68,7 +68,10 @@ def _in_place(ufunc: Any) -> Any:
         if self.source is None:
             raise _unsupported("a write in place to what was computed")
         array, key = self.source
-        write(array, key, self.__array_ufunc__(ufunc, "__call__", self, other))
+        result = self.__array_ufunc__(ufunc, "__call__", self, other)
+        if not np.can_cast(result.dtype, array.dtype, "same_kind"):
+            getattr(np, ufunc.__name__).resolve_dtypes((array.dtype, result.dtype, array.dtype))  # raises NumPy's error
+        write(array, key, result)
         return self
 
     return written
@@ -107,6 +110,8 @@ class Window:
     __mod__, __rmod__, __imod__ = _operators(table.remainder)
     __pow__, __rpow__, __ipow__ = _operators(table.power)
     __matmul__, __rmatmul__, __imatmul__ = _operators(matmul)
+    __lshift__, __rlshift__, __ilshift__ = _operators(table.left_shift)
+    __rshift__, __rrshift__, __irshift__ = _operators(table.right_shift)
     __and__, __rand__, __iand__ = _operators(table.bitwise_and)
     __or__, __ror__, __ior__ = _operators(table.bitwise_or)
     __xor__, __rxor__, __ixor__ = _operators(table.bitwise_xor)
@@ -290,17 +295,16 @@ def set_item(value: Any, array: Any, key: Any) -> None:
 def update(array: Any, key: Any, value: Callable[[], Any], name: str) -> None:
     """``array[key] += value()`` and the like, by the operator's name."""
     held = item(array, key)
-    if type(held) is Window:
-        write(array, key, getattr(operator, name.removeprefix("i"))(held, value()))
-    else:
-        array[key] = getattr(operator, name)(held, value())
+    result = getattr(operator, name)(held, value())
+    if type(held) is not Window:
+        array[key] = result
 
 
 def write(array: ndarray, key: Any, value: Any) -> None:
     """Write to a slice with traced bounds."""
     wide, ranges = _parsed(array, key)
     now = array[wide]
-    given = value.values if type(value) is Window else asarray(value)
+    given = value.values.astype(array.dtype) if type(value) is Window else wrap(value_of(value, array))
     lengths = value.lengths if type(value) is Window else [None] * given.ndim
     if given.ndim > now.ndim:
         raise _unsupported(f"a write of {given.ndim} axes to {now.ndim}")
@@ -317,7 +321,7 @@ def write(array: ndarray, key: Any, value: Any) -> None:
         if length is not None or size != 1:
             _demand(at.length == (size if length is None else length), value_checks.OPEN_LENGTHS)
         places.append(at.places(axis))
-    array[wide] = wrap(open_slices.written(now.tensor, given.astype(array.dtype).tensor, places))
+    array[wide] = wrap(open_slices.written(now.tensor, given.tensor, places))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

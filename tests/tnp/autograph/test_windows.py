@@ -141,6 +141,59 @@ def test_steps_that_are_values(program: Callable[..., Any], backend: str) -> Non
             function(*map(xp.array, (ROW, starts, stops, steps)))
 
 
+def shifts(xp: Any, x: Any, n: Any) -> Any:
+    for i in range(n):
+        x[:i] <<= 1
+        x[i:] = (1 << x[i:] % 4) + (x[i:] >> 1)
+        x[:i] **= 2
+        x[:i] %= 5
+    return x
+
+
+def test_shifts() -> None:
+    x = numpy.arange(N)
+    actual = np.compile(shifts, backend="eager", fullgraph=True)(np, np.array(x), np.asarray(N))
+    assert_same(shifts(numpy, x, N), actual)
+
+
+def a_sum(x: Any, n: Any) -> None:
+    for i in range(n):
+        x[:i] += 0.5
+
+
+def a_quotient(x: Any, n: Any) -> None:
+    for i in range(n):
+        row = x[i:]
+        row /= 2
+
+
+def a_product(x: Any, n: Any) -> None:
+    for i in range(n):
+        x[:: i + 1] *= x[:: i + 1] * 1j
+
+
+def a_large_number(x: Any, n: Any) -> None:
+    for i in range(n):
+        x[:i] = 300
+
+
+def a_negative_number(x: Any, n: Any) -> None:
+    for i in range(n):
+        x[:i] = -1
+
+
+@pytest.mark.raises
+@pytest.mark.parametrize("program", [a_sum, a_quotient, a_product, a_large_number, a_negative_number])
+def test_refused_values(program: Callable[..., Any]) -> None:
+    """A slice takes what NumPy's slice takes: no fractions in place, and no Python number out of bounds."""
+    x = numpy.arange(N, dtype="u1")
+    with pytest.raises((TypeError, OverflowError)) as expected:
+        program(x.copy(), 5)
+    with pytest.raises((TypeError, OverflowError)) as actual:
+        np.compile(program, backend="eager")(np.array(x), np.asarray(5))
+    assert (type(actual.value), str(actual.value)) == (type(expected.value), str(expected.value))
+
+
 def test_writes_of_many_axes_and_dtypes() -> None:
     def program(x: Any, n: Any, values: Any) -> Any:
         for i in range(20):
