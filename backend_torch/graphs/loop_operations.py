@@ -189,7 +189,7 @@ def cast(value: Value, dtype: torch.dtype) -> Value:
     if value.dtype is dtype:
         return value
     if value.dtype.is_complex and not dtype.is_complex and dtype is not torch.bool:
-        return cast(pointwise("real", value.dtype.to_real(), value.shape, [value]), dtype)
+        raise Unsupported("a cast drops imaginary parts")
     ctype = CTYPES[dtype]
     return Lazy(dtype, value.shape, lambda i: f"op::to<{ctype}>({value.at(i)})", value.reads, value.cost + 1)
 
@@ -713,6 +713,14 @@ class Operation:
         return cast(pointwise("true_div", dtype, self.shape, [total, constant(count, dtype)]), self.dtype)
 
     def var(self) -> Value:
+        given, args = self.args[0], self.args[1:]
+        if given.dtype.is_complex:
+            parts = [pointwise(part, self.dtype, given.shape, [given]) for part in ("real", "imag")]
+            found = [
+                Operation(self.code, self.target, [each, *args], self.kwargs, self.dtype, self.shape).lowered()
+                for each in parts
+            ]
+            return pointwise("add", self.dtype, self.shape, found)
         dtype, axes = self._accumulated(), self._axes()
         value = self.code.in_memory(cast(self.args[0], dtype))
         correction = self.kwargs.get("correction")
@@ -920,7 +928,7 @@ def broadcast_one(value: Lazy, shape: Shape) -> Lazy:
 
 def indexed(code: Code, value: Value, places: Sequence[Value | None], copied: bool) -> Value:
     """Return the elements at indices, given for the first axes; a view if all indices are scalars."""
-    view = code.in_memory(value)
+    view = value if isinstance(value, View) else code.in_memory(value)
     if any(place is not None and place.dtype in (torch.bool, torch.uint8) for place in places):
         raise Unsupported("the size of a masked selection depends on values")
     used = {axis: place for axis, place in enumerate(places) if place is not None}
@@ -932,18 +940,13 @@ def indexed(code: Code, value: Value, places: Sequence[Value | None], copied: bo
             code.line(f"const int64_t {name} = {text} * {view.strides[axis]};")
             offset = f"{offset} + {name}" if offset else name
         left = [axis for axis in range(len(view.shape)) if axis not in used]
-        return View(
-            view.buffer,
-            tuple([view.shape[axis] for axis in left]),
-            tuple([view.strides[axis] for axis in left]),
-            offset,
-            copied,
-        )
-    shape = torch.broadcast_shapes(*[place.shape for place in used.values()])
+        shape, strides = [tuple([each[axis] for axis in left]) for each in (view.shape, view.strides)]
+        return view.like(shape, strides, offset, copied)
+    shape = tuple(torch.broadcast_shapes(*[place.shape for place in used.values()]))
     axes = sorted(used)
     together = axes == list(range(axes[0], axes[-1] + 1))
     first = axes[0] if together else 0
-    indices = {axis: broadcast(place, tuple(shape)) for axis, place in used.items()}
+    indices = {axis: broadcast(place, shape) for axis, place in used.items()}
     kept = [axis for axis in range(len(view.shape)) if axis not in used]
     before = [axis for axis in kept if axis < first]
     after = [axis for axis in kept if axis >= first]

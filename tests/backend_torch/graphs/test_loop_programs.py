@@ -70,8 +70,17 @@ def _masked(xp: Any, z: Any, x: Any) -> Any:
     return z
 
 
+def _with_parts_at_places(xp: Any, z: Any, x: Any) -> Any:
+    places = xp.arange(24)[::-1] * 5 % 24
+    z.real[places[:5]] += z.imag[places[5:10]]
+    z.imag[places[3]] = 7
+    z.T.imag[places[4:]] *= 2
+    return z, z.std(), z.var(), xp.std(z)
+
+
 COMPLEX: list[Function] = [
     _with_real_parts,
+    _with_parts_at_places,
     _masked,
     lambda xp, z, x: z * z + x - (1 - 2j) * z[::-1],
     lambda xp, z, x: (z / (z + 1), 1 / z, x / z),
