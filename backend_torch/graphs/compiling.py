@@ -232,7 +232,8 @@ def _place(module: GraphModule, inputs: Sequence[Tensor], mode: traces.FakeTenso
             node.meta["val"] = traces.without_modes(functools.partial(torch.permute, dims=axes), whole)
         again.meta["val"] = value
         for view in views[storage_of(value)]:
-            view.args = (copied, *view.args[1:])
+            if view.meta["val"].dtype is value.dtype:  # else it is of a view in another dtype
+                view.args = (copied, *view.args[1:])
     module.recompile()
 
 

@@ -565,3 +565,15 @@ def test_a_diagonal_is_written_in_place(backend: str) -> None:
     tnp.compile(lambda p: tnp.fill_diagonal(p, tnp.diagonal(p)[::-1] + p[1]))(p)
     numpy.fill_diagonal(start, numpy.diagonal(start)[::-1] + start[1])
     numpy.testing.assert_array_equal(tnp.asnumpy(p), start)
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_parts_of_reversed_columns(backend: str) -> None:
+    """The parts are a view, by its place in memory, of complex numbers in the order of columns."""
+    z = numpy.asarray(numpy.arange(12).reshape(3, 4) * (1 + 2j) + 1, order="F")
+
+    def function(xp: Any) -> Any:
+        x = xp.array(z)
+        return (x * 2)[::-1].imag, (x + 1)[:, ::-2].real, (x * 1j)[::-1]
+
+    same(function, backend)
