@@ -726,6 +726,10 @@ class Executable:
         own = self._by_gcc()
         if own is not None:
             return own
+        module = self.graph.module
+        strided = module.graph.find_nodes(op="call_function", target=aten.as_strided.default)
+        if strided and loop_lowering.has_complex(module):
+            return self._eager  # Inductor calls each operation, too, and loses writes to such views of complex numbers
         self.is_of_sizes = True
         key = self.key()
         known = None if key is None else code_cache.load(key, self.graph.sizes)

@@ -313,3 +313,18 @@ def test_elements_that_share_a_place_are_not_written_to() -> None:
     assert_array_equal(compiled(lambda x: x * 2)(overlapping()), overlapping() * 2)
     with pytest.raises(ValueError, match="read-only"):
         compiled(set_element)(overlapping())
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_a_transposed_reversed_argument_of_complex_numbers(backend: str) -> None:
+    def function(z: Any, w: Any) -> Any:
+        w.T[...] = -w - z
+        z *= 2
+        return w.astype(bool)
+
+    z, w = numpy.arange(3) + 1j, numpy.arange(6) * 10 + 2j
+    given, written = np.array(z), np.array(w)
+    truths = np.compile(function, backend=backend)(given, written[::-2])
+    assert_array_equal(truths, function(z, w[::-2]))
+    assert_array_equal(given, z)
+    assert_array_equal(written, w)
