@@ -57,6 +57,7 @@ _LOOPS = (higher_order.while_loop, higher_order.scan)
 _log = logging.getLogger(__name__)
 _ASSERT = aten._assert_async.msg
 _MOST_NODES = 2000
+_LONG = 200  # operations in one expression, at most about: the parts of complex numbers repeat theirs
 _LARGE_ELEMENTWISE = 1 << 16  # an elementwise loop that carries more elements is not lowered: it uses many threads
 COMPLEX = 1 << 20  # elements of an array, at most, in a graph with complex numbers: Inductor calls each operation
 _LARGE = 1 << 24  # a loop with an input of more elements is not lowered: its steps use libraries or many threads
@@ -423,7 +424,7 @@ class _Frame:
             return self.own(self.code.as_new(value))
         if math.prod(shape) == 1:
             return self.code.scalar(value)
-        if isinstance(value, Lazy) and value.cost and len(node.users) > 1:
+        if isinstance(value, Lazy) and value.cost and (len(node.users) > 1 or value.cost > _LONG):
             return self.own(self.code.as_new(value))
         return value
 
