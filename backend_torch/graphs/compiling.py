@@ -690,6 +690,8 @@ class Executable:
         if graph.outputs is None:
             return self._eager
         run = self._compiled() if self._has_work else lambda tensors: ()
+        if run is None:
+            return self._eager
         if not graph.written and all(not output.of_input and output.geometry is None for output in graph.outputs):
             if [output.index for output in graph.outputs] == list(range(len(graph.results))):
                 return run
@@ -722,14 +724,15 @@ class Executable:
         """Return the name of the machine code on disk; None for what is not kept there."""
         return code_cache.key(self.graph, self._mode, self._options)
 
-    def _compiled(self) -> Program:
+    def _compiled(self) -> Program | None:
+        """Return a program that gives the graph's results; None if its operations should run one by one."""
         own = self._by_gcc()
         if own is not None:
             return own
         module = self.graph.module
         strided = module.graph.find_nodes(op="call_function", target=aten.as_strided.default)
         if strided and loop_lowering.has_complex(module):
-            return self._eager  # Inductor calls each operation, too, and loses writes to such views of complex numbers
+            return None  # Inductor calls each operation, too, and loses writes to such views of complex numbers
         self.is_of_sizes = True
         key = self.key()
         known = None if key is None else code_cache.load(key, self.graph.sizes)

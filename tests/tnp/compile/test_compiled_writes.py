@@ -320,11 +320,13 @@ def test_a_transposed_reversed_argument_of_complex_numbers(backend: str) -> None
     def function(z: Any, w: Any) -> Any:
         w.T[...] = -w - z
         z *= 2
-        return w.astype(bool)
+        return z.imag, w.astype(bool), z.real + 1
 
     z, w = numpy.arange(3) + 1j, numpy.arange(6) * 10 + 2j
     given, written = np.array(z), np.array(w)
-    truths = np.compile(function, backend=backend)(given, written[::-2])
-    assert_array_equal(truths, function(z, w[::-2]))
+    results = np.compile(function, backend=backend)(given, written[::-2])
+    for expected, actual in zip(function(z, w[::-2]), results, strict=True):
+        assert_array_equal(actual, expected)
+        assert actual.dtype == expected.dtype
     assert_array_equal(given, z)
     assert_array_equal(written, w)
