@@ -108,7 +108,7 @@ def concatenate(
     if out is dtype is None and casting.__class__ is str and casting == "same_kind":
         if axis.__class__ is int and axis == 0 and (joined := heads.concatenate(arrays)) is not None:
             return joined
-        if (joined := heads.some_by_numpy(np.concatenate, arrays, axis)) is not None:
+        if (joined := heads.by_numpy(np.concatenate, arrays, axis)) is not None:
             return joined
     if not hasattr(arrays, "__getitem__"):
         raise TypeError("The first input argument needs to be a sequence")
