@@ -27,6 +27,7 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot, m
 from torch.utils._python_dispatch import _disable_current_modes
 
 from backend_torch.torch_private import functorch, trees
+from backend_torch.torch_private.operators import schema_of
 from backend_torch.torch_private.patches import Patches, Undo, replaced_attribute, replaced_item
 from backend_torch.torch_private.tensor_internals import storage_of
 
@@ -313,6 +314,32 @@ _PARTS = {
     "scan": ("scan_combine_graph",),
 }
 """Name of an operator -> what a graph calls the parts that it takes."""
+
+
+_ARITHMETIC = frozenset({
+    "_to_copy", "abs", "add", "alias", "bitwise_and", "bitwise_not", "bitwise_or", "clamp", "clamp_max", "clamp_min",
+    "detach", "div", "eq", "floor_divide", "full", "ge", "gt", "le", "lt", "maximum", "minimum", "mul", "ne", "neg",
+    "remainder", "scalar_tensor", "sub", "where",
+})  # fmt: skip
+_DEEPEST = 32
+
+
+def is_same(one: Tensor, other: Tensor) -> bool:
+    """Whether a trace computes two scalars by the same arithmetic of the same scalars."""
+    return one is other or _are_same(node_of(one), node_of(other), _DEEPEST)
+
+
+def _are_same(one: Any, other: Any, depth: int) -> bool:
+    if not isinstance(one, Node) or not isinstance(other, Node):
+        return type(one) is type(other) and bool(one == other)
+    if one is other:
+        return not any(getattr(schema_of(user.target), "is_mutable", False) for user in one.users)
+    name = getattr(getattr(one.target, "overloadpacket", None), "__name__", "")
+    if not depth or one.target is not other.target or name not in _ARITHMETIC or one.kwargs != other.kwargs:
+        return False
+    return len(one.args) == len(other.args) and all(
+        _are_same(a, b, depth - 1) for a, b in zip(one.args, other.args, strict=True)
+    )
 
 
 def recorded(mode: FakeTensorMode, operation: Any, args: Sequence[Any]) -> tuple[Tensor, ...] | None:

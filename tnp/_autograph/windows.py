@@ -14,6 +14,7 @@ import numpy as np
 
 from backend_torch.kernels import open_slices, value_checks
 from backend_torch.tensors import trace_state
+from backend_torch.torch_private import traces
 from tnp._array.numbers import number_of
 from tnp._autograph.values import traced
 from tnp._core.base import ndarray, wrap
@@ -68,10 +69,7 @@ def _in_place(ufunc: Any) -> Any:
         if self.source is None:
             raise _unsupported("a write in place to what was computed")
         array, key = self.source
-        result = self.__array_ufunc__(ufunc, "__call__", self, other)
-        if not np.can_cast(result.dtype, array.dtype, "same_kind"):
-            getattr(np, ufunc.__name__).resolve_dtypes((array.dtype, result.dtype, array.dtype))  # raises NumPy's error
-        write(array, key, result)
+        _write_result(array, key, ufunc, self.__array_ufunc__(ufunc, "__call__", self, other))
         return self
 
     return written
@@ -195,9 +193,13 @@ class Window:
         result = getattr(values, name)(axis=axis)
         return _kept(result, [length for a, length in enumerate(self.lengths) if a not in axes])
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
         if method != "__call__" or options:
-            raise _unsupported(f"{ufunc.__name__}.{method}" if method != "__call__" else f"{ufunc.__name__}(out=)")
+            raise _unsupported(f"{ufunc.__name__}.{method}" if method != "__call__" else f"options of {ufunc.__name__}")
+        if out is not None:
+            (array,) = out
+            _write_result(array, ..., ufunc, self.__array_ufunc__(ufunc, method, *inputs))
+            return array
         if ufunc.__name__ == "matmul":
             return _product(*inputs)
         arrays, lengths = _aligned(inputs)
@@ -300,6 +302,13 @@ def update(array: Any, key: Any, value: Callable[[], Any], name: str) -> None:
         array[key] = result
 
 
+def _write_result(array: ndarray, key: Any, ufunc: Any, result: Any) -> None:
+    """Write the result of a ufunc in place."""
+    if not np.can_cast(result.dtype, array.dtype, "same_kind"):
+        getattr(np, ufunc.__name__).resolve_dtypes((array.dtype, result.dtype, array.dtype))  # raises NumPy's error
+    write(array, key, result)
+
+
 def write(array: ndarray, key: Any, value: Any) -> None:
     """Write to a slice with traced bounds."""
     wide, ranges = _parsed(array, key)
@@ -313,15 +322,16 @@ def write(array: ndarray, key: Any, value: Any) -> None:
         own = axis - now.ndim + given.ndim  # of the value
         size = given.shape[own] if own >= 0 else 1
         length = lengths[own] if own >= 0 else None
+        count = now.shape[axis] if at is None else at.length
+        if length is not None and (at is None or not _is_same(length, count)):
+            _demand((length == count) | (length == 1), value_checks.OPEN_LENGTHS)
+            given = _stretched(given, own, length, now.shape[axis])
+        elif length is None and size != 1 and at is not None:
+            _demand(count == size, value_checks.OPEN_LENGTHS)
         if at is None:
-            if length is not None:
-                _demand(length == now.shape[axis], value_checks.OPEN_LENGTHS)
-                given = _cut(given, own, now.shape[axis])
             continue
-        if length is not None or size != 1:
-            _demand(at.length == (size if length is None else length), value_checks.OPEN_LENGTHS)
         places.append(at.places(axis))
-    array[wide] = wrap(open_slices.written(now.tensor, given.tensor, places))
+    array[wide] = wrap(open_slices.written(now.tensor, given.tensor, places)) if places else given
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -442,6 +452,11 @@ def _range(item: slice, size: int) -> _Range:
     return _Range(start, step, _whole_number(clip(asarray(length), 0, size)), size)
 
 
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two lengths are known to be equal."""
+    return one is other or (not (one is None or other is None) and traces.is_same(one.tensor, other.tensor))
+
+
 def _whole_number(value: Any) -> Any:
     if asarray(value).dtype.kind not in "iu":
         raise TypeError("slice indices must be integers or None or have an __index__ method")
@@ -471,19 +486,43 @@ def _aligned(inputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     found: list[Any] = []
     for back in range(1, 1 + max(map(len, lengths))):
         here = [n for n, each in enumerate(lengths) if len(each) >= back]
-        known = [lengths[n][-back] for n in here if lengths[n][-back] is not None]
-        found.insert(0, known[0] if known else None)
+        known: list[Any] = []
+        for n in here:
+            if lengths[n][-back] is not None and not any(_is_same(each, lengths[n][-back]) for each in known):
+                known.append(lengths[n][-back])
         if not known:
+            found.insert(0, None)
             continue
         sizes = {n: np.shape(arrays[n])[-back] for n in here}
-        wide = [n for n in here if sizes[n] != 1 or lengths[n][-back] is not None]
-        least = min(sizes[n] for n in wide)
-        for n in wide:
-            length = lengths[n][-back]
-            if length is not known[0]:
-                _demand(known[0] == (sizes[n] if length is None else length), value_checks.OPEN_LENGTHS)
-            arrays[n] = _cut(asarray(arrays[n]), len(lengths[n]) - back, least)
+        fixed = [sizes[n] for n in here if lengths[n][-back] is None and sizes[n] != 1]
+        common, others = (fixed or known)[0], (known if fixed else known[1:])
+        if not others:  # slices with the same bounds
+            least = min(sizes[n] for n in here if lengths[n][-back] is not None)
+            for n in here:
+                if lengths[n][-back] is not None:
+                    arrays[n] = _cut(asarray(arrays[n]), len(lengths[n]) - back, least)
+            found.insert(0, common)
+            continue
+        for each in others if not fixed else ():
+            common = where(common == 1, each, common)
+        for n in here:
+            if (length := lengths[n][-back]) is not None:
+                _demand((length == common) | (length == 1), value_checks.OPEN_LENGTHS)
+                size = fixed[0] if fixed else max(sizes.values())
+                arrays[n] = _stretched(asarray(arrays[n]), len(lengths[n]) - back, length, size)
+        found.insert(0, None if fixed else _whole_number(common))
     return arrays, found
+
+
+def _stretched(values: ndarray, axis: int, length: Any, size: int) -> ndarray:
+    """A slice as an axis of a size, in which a slice of one element is repeated."""
+    own, before = values.shape[axis], (slice(None),) * axis
+    if own == 0:
+        return values
+    if own >= size:
+        return where(length == 1, values[(*before, slice(1))], _cut(values, axis, size))
+    places = clip(arange(size, device=values.device), 0, own - 1)
+    return values[(*before, where(length == 1, 0, places))]
 
 
 def _product(one: Any, other: Any) -> Any:

@@ -91,7 +91,20 @@ def writes(xp: Any, a: Any, b: Any) -> Any:
     return a, b
 
 
-PROGRAMS = [forward_substitution, cholesky, lu, gram_schmidt, levinson, reductions, writes]
+def single_elements(xp: Any, a: Any, b: Any) -> Any:
+    i = 1
+    while i < N and a[i, i] > -1e9:
+        b[i:] -= b[i - 1 : i] * 0.5
+        a[i:, i] = a[i - 1 : i, i] + b[i : i + 1] * a[i:, i]
+        a[i] += a[i, i - 1 : i] * b / 100
+        b[:i] = b[i - 1 : i]
+        a[i : i + 1] -= a[i - 1 : i] / 7
+        a[:5, 2:4] += b[i - 1 : i]
+        i += 1
+    return a, b
+
+
+PROGRAMS = [single_elements, forward_substitution, cholesky, lu, gram_schmidt, levinson, reductions, writes]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
@@ -205,7 +218,7 @@ def test_writes_of_many_axes_and_dtypes() -> None:
     for dtype in ("f2", "c16", "u2", "i8", "?"):
         x, values = (numpy.arange(30).reshape(5, 6) % 2).astype(dtype), (ROW[:6] * 2).astype(dtype)
         expected = program(x.copy(), 3, values)
-        for backend in ("eager", "inductor"):
+        for backend in ("eager",) if dtype == "f2" else ("eager", None):  # float16 needs torch's headers: slow
             actual = np.compile(program, backend=backend, fullgraph=True)(np.array(x), np.asarray(3), np.array(values))
             assert_same(expected, actual, rtol=1e-3 if dtype == "f2" else 1e-9)
 
@@ -218,13 +231,10 @@ def test_derivatives_and_batches_of_writes() -> None:
             y[:: n - 1] = y[:: n - 1] + i
         return y.sum()
 
-    x = np.asarray(ROW)
+    x, gradient = np.asarray(ROW), np.compile(np.grad(program), fullgraph=True)
     for n in (2, 5):
-        expected = [
-            (program(ROW + 1e-6 * row, n) - program(ROW - 1e-6 * row, n)) / 2e-6 for row in numpy.eye(N)
-        ]
-        gradient = np.compile(np.grad(program), fullgraph=True)(x, np.asarray(n))
-        numpy.testing.assert_allclose(gradient, expected, rtol=1e-5)
+        expected = [(program(ROW + 1e-6 * row, n) - program(ROW - 1e-6 * row, n)) / 2e-6 for row in numpy.eye(N)]
+        numpy.testing.assert_allclose(gradient(x, np.asarray(n)), expected, rtol=1e-5)
     batch = np.compile(np.vmap(program), fullgraph=True)(np.stack([x, x + 1]), np.asarray([2, 5]))
     numpy.testing.assert_allclose(batch, [program(ROW.copy(), 2), program(ROW + 1, 5)], rtol=1e-9)
 
