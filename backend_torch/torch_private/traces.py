@@ -329,11 +329,21 @@ def is_same(one: Tensor, other: Tensor) -> bool:
     return one is other or _are_same(node_of(one), node_of(other), _DEEPEST)
 
 
+def _is_written(node: Node) -> bool:
+    """Whether a trace writes to what an operation made, also through a view of it."""
+    schemas = [(user, schema_of(user.target)) for user in node.users]
+    return any(
+        schema is not None
+        and (schema.is_mutable or (any(each.alias_info is not None for each in schema.returns) and _is_written(user)))
+        for user, schema in schemas
+    )
+
+
 def _are_same(one: Any, other: Any, depth: int) -> bool:
     if not isinstance(one, Node) or not isinstance(other, Node):
         return type(one) is type(other) and bool(one == other)
     if one is other:
-        return not any(getattr(schema_of(user.target), "is_mutable", False) for user in one.users)
+        return not _is_written(one)
     name = getattr(getattr(one.target, "overloadpacket", None), "__name__", "")
     if not depth or one.target is not other.target or name not in _ARITHMETIC or one.kwargs != other.kwargs:
         return False

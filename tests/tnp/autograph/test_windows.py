@@ -240,6 +240,18 @@ def test_derivatives_and_batches_of_writes() -> None:
 
 
 @pytest.mark.raises
+def test_lengths_of_a_bound_that_is_written_to_are_not_taken_for_equal() -> None:
+    def program(x: Any, n: Any) -> Any:
+        head = x[:n]
+        n.view()[...] = n - 1
+        return (head + x[:n]).sum()
+
+    run = np.compile(program, backend="eager", fullgraph=True)
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        run(np.arange(5.0), np.asarray(4, dtype=np.int32))
+
+
+@pytest.mark.raises
 def test_checks_in_a_batch() -> None:
     """A check fails for the slices of a batch that reach it, and for no others."""
 
