@@ -6,7 +6,7 @@ Layer: owns one operation of graphs. A loop in C++ visits the slice's own elemen
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -20,10 +20,10 @@ FIRST, ANY = 0, 2
 class Places(NamedTuple):
     """The places of a slice on an axis, which are all on it: scalars of int64."""
 
-    axis: int
     start: Tensor
     step: Tensor
     length: Tensor
+    axis: int
     kind: int  # 1 and -1: the step; FIRST: the start is 0 and the step 1
 
 
@@ -33,21 +33,13 @@ def written(base: Tensor, value: Tensor, places: Sequence[Places]) -> Tensor:
     The value has the tensor's dtype, and its axes are the last ones of the tensor. Along a slice it has one element,
     or the first elements count.
     """
-    axes, starts, steps, lengths, kinds = map(list, zip(*places, strict=True))
-    return _written(base, value, starts, steps, lengths, axes, kinds)
+    return _written(base, value, *map(list, zip(*places, strict=True)))
 
 
-def _by_steps(
-    base: Tensor,
-    value: Tensor,
-    starts: list[Tensor],
-    steps: list[Tensor],
-    lengths: list[Tensor],
-    axes: list[int],
-    kinds: list[int],
-) -> Tensor:
+def _by_steps(base: Tensor, value: Tensor, *fields: Sequence[Any]) -> Tensor:
+    """Compute it for all elements; each field of `Places` is a list."""
     inside = None
-    for axis, start, step, length, kind in zip(axes, starts, steps, lengths, kinds, strict=True):
+    for start, step, length, axis, kind in zip(*fields, strict=True):
         size, own = base.shape[axis], axis - base.ndim + value.ndim
         number = torch.arange(size, device=base.device)
         within = None
@@ -64,22 +56,14 @@ def _by_steps(
     return torch.where(inside, value, base).contiguous()
 
 
-def _on_host(
-    base: Tensor,
-    value: Tensor,
-    starts: list[Tensor],
-    steps: list[Tensor],
-    lengths: list[Tensor],
-    axes: list[int],
-    kinds: list[int],
-) -> Tensor:
+def _on_host(base: Tensor, value: Tensor, *fields: Sequence[Any]) -> Tensor:
     if base.dtype is torch.bfloat16:  # NumPy has none
-        return _by_steps(base, value, starts, steps, lengths, axes, kinds)
+        return _by_steps(base, value, *fields)
     result = base.clone(memory_format=torch.contiguous_format)
     target, given = host.array(result), host.array(value)
     key, taken = [slice(None)] * base.ndim, [slice(None)] * value.ndim
-    for axis, *numbers in zip(axes, starts, steps, lengths, strict=True):
-        start, step, length = [int(number) for number in numbers]
+    for *numbers, axis, _ in zip(*fields, strict=True):
+        start, step, length = map(int, numbers)
         if not length:
             return result
         stop = start + step * length

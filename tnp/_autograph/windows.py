@@ -48,7 +48,7 @@ class _Range(NamedTuple):
     def places(self, axis: int) -> open_slices.Places:
         """The same as tensors."""
         start, step, length = [asarray(each, dtype=np.int64).tensor for each in (self.start, self.step, self.length)]
-        return open_slices.Places(axis, start, step, length, self.kind)
+        return open_slices.Places(start, step, length, axis, self.kind)
 
 
 def _reduction(name: str) -> Any:
