@@ -37,7 +37,7 @@ HEADS = (
     *("by_numpy", "few_by_numpy", "write_by_numpy", "linspace", "vdot", "bincount", "item", "count_nonzero"),
     *("diagonal", "flatten", "cumsum", "cumprod", "tolist", "std", "var", "ufunc", "draw", "watch"),
     *("gradients", "tensors_by_numpy", "on_tensors", "some_by_numpy", "turned", "straight", "flip"),
-    *("derived_in", "undressed", "dressed", "viewed", "over_buffer"),
+    *("derived_in", "undressed", "dressed", "viewed", "over_buffer", "overlap"),
 )
 """The functions that have a native head."""
 
@@ -90,11 +90,13 @@ def install(
         _extension.install(*classes, scalar_classes, dtypes, ufunc_types, ufuncs, _resolve)
 
 
-def make_floats(whether: bool) -> None:
-    """Whether scalars of float64, made from here on, are Python's floats to C, as NumPy's are.
+# Libraries of the Array API standard take Python's floats for numbers of no library, so functions would refuse operands
+# that are all scalars. SciPy and scikit-learn take arrays of any library only where this variable is set.
+ARE_FLOATS = not os.environ.get("SCIPY_ARRAY_API")
 
-    Libraries of the Array API standard take such numbers for ones of no library, so only NumPy programs have them.
-    """
+
+def make_floats(whether: bool = ARE_FLOATS) -> None:
+    """Whether scalars of float64, made from here on, are Python's floats to C, as NumPy's are."""
     if _extension is not None:
         _extension.make_floats(whether)
 

@@ -798,9 +798,43 @@ PyObject* transposed(PyObject* x) {
 
 namespace {
 
-// transpose(x): reverse the axes.
-PyObject* transpose(PyObject*, PyObject* x) {
-  return head([&] { return transposed(x); });
+// transpose(x, axes): permute the axes; reverse them for None.
+PyObject* transpose(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    if (count != 2) return nullptr;
+    PyObject *x = args[0], *axes = args[1];
+    if (axes == Py_None) return transposed(x);
+    const at::Tensor* tensor = is_quiet() && (PyTuple_CheckExact(axes) || PyList_CheckExact(axes)) ? writeable_tensor(x) : nullptr;
+    if (tensor == nullptr || PySequence_Fast_GET_SIZE(axes) != tensor->dim() || tensor->dim() > 32) return nullptr;
+    Elements from(x, *tensor);
+    Shape sizes, strides;
+    uint64_t taken = 0;
+    for (Py_ssize_t i = 0; i < tensor->dim(); i++) {
+      int64_t axis;
+      if (!read_axis(PySequence_Fast_GET_ITEM(axes, i), tensor->dim(), axis) || taken >> axis & 1) return nullptr;
+      taken |= uint64_t{1} << axis;
+      sizes.push_back(from.sizes[axis]);
+      strides.push_back(from.strides[axis]);
+    }
+    return wrap_elements(x, *tensor, sizes, strides, from.offset);
+  });
+}
+
+// overlap(x, y, is_exact): whether the memory that two arrays span overlaps, or whether they share an element.
+PyObject* overlap(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    if (count != 3 || !is_quiet() || is_scalar(args[0]) || is_scalar(args[1])) return nullptr;
+    const at::Tensor *one = viewed_tensor(args[0]), *other = viewed_tensor(args[1]);
+    if (one == nullptr || other == nullptr) return nullptr;
+    auto end = [](const at::Tensor& tensor) {
+      int64_t last = 0;
+      for (int64_t axis = 0; axis < tensor.dim(); axis++) last += (tensor.sizes()[axis] - 1) * tensor.strides()[axis];
+      return data_of(tensor) + (last + 1) * static_cast<int64_t>(tensor.itemsize());
+    };
+    bool meet = one->numel() != 0 && other->numel() != 0 && data_of(*one) < end(*other) && data_of(*other) < end(*one);
+    if (meet && args[2] == Py_True && !(is_dense(*one) && is_dense(*other))) return nullptr;
+    return Py_NewRef(meet ? Py_True : Py_False);
+  });
 }
 
 // squeeze(x): remove the axes of length one.
@@ -1726,7 +1760,8 @@ PyMethodDef FUNCTIONS[] = {
     {"flatten", reading_one<flatten>, METH_O, nullptr},
     {"tolist", reading_one<tolist>, METH_O, nullptr},
     TNP_FAST("reshape", reshape),
-    {"transpose", transpose, METH_O, nullptr},
+    TNP_FAST("transpose", transpose),
+    TNP_FAST("overlap", overlap),
     TNP_FAST("std", reading<spread<true>>),
     TNP_FAST("var", reading<spread<false>>),
     TNP_FAST("sum", reading<reduce<SUM>>),

@@ -19,3 +19,4 @@ def install() -> None:
         if type(ufunc) in (UnaryUfunc, BinaryUfunc) and ufunc.nout == 1
     }
     native.install(ndarray, scalar, readonly, strided, float64, subclass, (UnaryUfunc, BinaryUfunc), ufuncs)
+    native.make_floats()

@@ -265,7 +265,7 @@ class ndarray(Methods):
     @property
     def T(self) -> ndarray:
         """The array with its axes reversed; a view."""
-        view = heads.transpose(self)
+        view = heads.transpose(self, None)
         return transpose(self) if view is None else view
 
     @property

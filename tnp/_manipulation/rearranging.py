@@ -64,7 +64,7 @@ def transpose(a: Any, axes: Any = None) -> ndarray:
     array([[1, 3],
            [2, 4]])
     """
-    if axes is None and (view := heads.transpose(a)) is not None:
+    if (view := heads.transpose(a, axes)) is not None:
         return view
     if type(a) is strided and host_views.are_had():
         return made_of(a, a.host.transpose(axes))

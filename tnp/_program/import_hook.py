@@ -91,8 +91,6 @@ def _stand_in(module_name: str, name: str, theirs: Any, ours: Any) -> Any:
         return module(theirs.__name__) if theirs.__name__.startswith("numpy.") else theirs
     if ours is _base.ndarray:
         return ndarray
-    if isinstance(theirs, type) and isinstance(ours, types.FunctionType):
-        return theirs  # memmap: programs flush it, and check for the class
     if ours is None or name.startswith("__"):
         return theirs
     if record is not None and isinstance(ours, (types.FunctionType, types.MethodType)):
@@ -330,7 +328,7 @@ def remove() -> None:
         _hook.remove()
         library_adapters.leave()
         _hook, interop.always_allows_host_copies = None, False
-        native.make_floats(False)
+        native.make_floats()
         set_numpy_view(False)
 
 

@@ -107,6 +107,10 @@ def in_python(name: str) -> Callable[..., Any]:
             result = getattr(kinds[1], reflected)(y, x)
             if result is not NotImplemented:
                 return result
+        if kinds[0] is complex and forward in vars(complex) and issubclass(kinds[1], float):  # as with NumPy's
+            result = getattr(complex, forward)(x, float(y))
+            if result is not NotImplemented:
+                return result
         if ours[0]:
             result = getattr(kinds[0], forward)(x, y)
             if result is not NotImplemented:
@@ -1042,7 +1046,7 @@ HEADS: dict[str, list[tuple[Any, ...]]] = {
     "mean": [(), (0,), (-1,), (5,)],
     "cumsum": [(), (0,), (-1,), (1,), (5,)],
     "cumprod": [(), (0,), (-1,), (1,)],
-    "transpose": [()],
+    "transpose": [(), ((1, 0),), ([-1, 0],), ((0, 0),), ((0,),), ((0, 2),), (1,), ((True, 0),)],
     "reshape": [(-1,), ((3, -1),), ((-1, 2, 1),), ((0, -1),), (7,), ((2, 3.0),), ((-1, -1),), (2**70,), ((1, 6, 1),)],
     "copy": [()],
     "where": [(1, 2)],

@@ -229,6 +229,24 @@ def test_array_wrap_and_priority(xp):
 
 
 @agrees
+def test_reductions_are_wrapped(xp):
+    class Positive(xp.ndarray):
+        def __array_wrap__(self, array, context=None, return_scalar=False):
+            result = super().__array_wrap__(array, context, return_scalar)
+            return result if result.ndim else float(result)
+
+    x = xp.arange(6.0).reshape(2, 3).view(Positive)
+    out = xp.zeros(3)
+    results = [
+        *(x.sum(), x.sum(0), xp.sum(x, 1), x.max(), xp.min(x, 0), xp.prod(x), x.any(), x.all(1), x.cumsum(0)),
+        *(xp.cumprod(x), x.std(0), x.var(1), x.mean(0), xp.diff(x), x.clip(1, 2), xp.ptp(x, 0), xp.nansum(x)),
+        xp.add.reduce(x, 0),
+    ]
+    kinds = [type(y).__name__ for y in results]
+    return results, kinds, xp.sum(x, 0, out=out) is out, x.max(0, out) is out, out
+
+
+@agrees
 def test_array_wrap_of_fewer_arguments(xp):
     class Old(xp.ndarray):
         def __array_wrap__(self, array):

@@ -426,8 +426,7 @@ def test_a_notebook() -> None:
         shells.InteractiveShell.clear_instance()
 
 
-def test_scalars_are_floats_to_c_while_a_program_runs(tmp_path: Path) -> None:
-    """SciPy's array API mode takes Python's floats for numbers of no library, so other programs have none."""
+def test_scalars_are_floats_to_c(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(
         "import json, numpy as np\n"
         "s = np.arange(4.0).mean()\n"
@@ -435,7 +434,6 @@ def test_scalars_are_floats_to_c_while_a_program_runs(tmp_path: Path) -> None:
     )
     done = run(tmp_path, "script.py") if native.state == "on" else started(tmp_path, "script.py")
     assert done.stdout == '{"mean": 1.5} 0x1.8000000000000p+0 True False\n', done.stderr
-    assert type(tnp.arange(4.0).mean()).__name__ == "scalar"
 
 
 OF_EITHER = """
