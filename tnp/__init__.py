@@ -28,6 +28,7 @@ from tnp._array import torch_compile as _torch_compile
 from tnp._array.concatenator import c_, r_
 from tnp._array.flat import flatiter
 from tnp._array.matrix import asmatrix, bmat, matrix, row_stack
+from tnp._array.memmap import memmap
 from tnp._array.ndarray import ndarray
 from tnp._array.printing import array2string, array_repr, array_str, format_float_positional, format_float_scientific
 from tnp._autograph.iteration import unroll
@@ -62,7 +63,7 @@ from tnp._indexing.iteration import broadcast, nditer
 from tnp._indexing.selection import (
     argwhere, choose, compress, extract, flatnonzero, nonzero, select, take, take_along_axis, where,
 )
-from tnp._io.files import fromfile, genfromtxt, load, loadtxt, memmap, save, savetxt, savez, savez_compressed
+from tnp._io.files import fromfile, genfromtxt, load, loadtxt, save, savetxt, savez, savez_compressed
 from tnp._manipulation.broadcasting import broadcast_arrays, broadcast_shapes, broadcast_to
 from tnp._manipulation.joining import (
     block, column_stack, concat, concatenate, dstack, hstack, repeat, stack, tile, vstack,

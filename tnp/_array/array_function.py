@@ -16,11 +16,12 @@ import numpy as np
 
 from backend_torch.native import heads
 from tnp._core import public
-from tnp._core.base import ndarray, scalar, subclass
+from tnp._core.base import ndarray, scalar, subclass, wrap_array
 from tnp._core.derived_classes import as_result, before_the_first, finalised, kept, plain, ranked, winner
 from tnp._core.mask_selection import Selection
 from tnp._core.public import METHODS
 from tnp._core.trees import holds, replaced
+from tnp._core.ufunc_overrides import wrapped_by
 
 KEEPS = frozenset({
     "all", "angle", "any", "apply_along_axis", "argmax", "argmin", "argpartition", "argsort", "array_split",
@@ -53,6 +54,12 @@ SCALARS_STAY = frozenset({
 })  # fmt: skip
 """Those of them whose 0-d results are scalars, unless the class gives them a shape."""
 
+
+WRAPPED = frozenset({
+    "all", "any", "average", "clip", "cumprod", "cumsum", "diff", "max", "mean", "median", "min", "nanmax", "nanmean",
+    "nanmedian", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "prod", "ptp", "std", "sum", "var",
+})  # fmt: skip
+"""Those of them whose results a class may change by ``__array_wrap__``: NumPy's last step is a ufunc."""
 
 EACH = frozenset({"broadcast_arrays"})
 """Functions with ``subok`` whose results are each of the class of the argument in their place."""
@@ -209,12 +216,19 @@ def _default(name: str, implementation: Any, found: list[Any], args: tuple[Any, 
     if name in JOIN and source is not None and source.__array_priority__ <= 0:
         source = None
 
+    outputs = [value for value in (*args, *kwargs.values()) if isinstance(value, ndarray)]
+    is_wrapped = source is not None and name in WRAPPED and type(source).__array_wrap__ is not subclass.__array_wrap__
+
     def restored(value: Any) -> Any:
         if id(value) in originals:
             return originals[id(value)]
+        if any(value is each for each in outputs):
+            return value
         if name in CALLING and isinstance(value, subclass):
             return value
         if isinstance(value, ndarray) and source is not None:
+            if is_wrapped:
+                return wrapped_by(source, wrap_array(value.tensor), None, isinstance(value, scalar))
             made = finalised(type(source), value.tensor, None) if name in JOIN else as_result(source, value)
             return value if isinstance(value, scalar) and name in SCALARS_STAY and not made.ndim else made
         return value

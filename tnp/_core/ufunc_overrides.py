@@ -79,17 +79,17 @@ def _computed(ufunc: Any, method: str, inputs: Any, outs: tuple[Any, ...], optio
         target = outs[i] if i < len(outs) else None
         if target is not None and target is not Ellipsis:
             changed = isinstance(target, subclass) and type(target).__array_wrap__ is not subclass.__array_wrap__
-            wrapped.append(_wrap(target, target, context, False) if changed else target)
+            wrapped.append(wrapped_by(target, target, context, False) if changed else target)
         elif source is None or not isinstance(each, (ndarray, np.ndarray)):
             wrapped.append(each)
         elif isinstance(each, np.ndarray):  # of objects
             wrapped.append(as_result(source, each))
         else:
-            wrapped.append(_wrap(source, wrap_array(each.tensor), context, isinstance(each, scalar)))
+            wrapped.append(wrapped_by(source, wrap_array(each.tensor), context, isinstance(each, scalar)))
     return wrapped[0] if not isinstance(result, tuple) else tuple(wrapped)
 
 
-def _wrap(x: Any, array: Any, context: Any, return_scalar: bool) -> Any:
+def wrapped_by(x: Any, array: Any, context: Any, return_scalar: bool) -> Any:
     """``x.__array_wrap__``, of whatever number of arguments it is."""
     try:
         return x.__array_wrap__(array, context, return_scalar)

@@ -108,7 +108,8 @@ def savez_compressed(file: Any, *args: Any, allow_pickle: bool = True, **kwds: A
     )
 
 
-_READ = (np.ndarray, np.memmap)
+READ: dict[type, Any] = {np.ndarray: asarray}
+"""NumPy's class of what is read -> what makes our array of it."""
 
 
 class NpzFile(Mapping[str, Any]):
@@ -154,7 +155,7 @@ class NpzFile(Mapping[str, Any]):
 
 def _ours(value: Any) -> Any:
     """NumPy's plain array of numbers as ours, over the same memory where that can be; anything else stays."""
-    return asarray(value) if type(value) in _READ and value.dtype in to_torch else value
+    return READ[type(value)](value) if type(value) in READ and value.dtype in to_torch else value
 
 
 def load(
@@ -204,37 +205,6 @@ def load(
     """
     loaded = np.load(file, mmap_mode, allow_pickle, fix_imports, encoding, max_header_size=max_header_size)
     return NpzFile(loaded) if isinstance(loaded, Mapping) else _ours(loaded)
-
-
-def memmap(
-    filename: Any, dtype: Any = np.uint8, mode: Any = "r+", offset: int = 0, shape: Any = None, order: Any = "C"
-) -> ndarray:
-    """A file mapped into memory, as an array: what is written to the one is written to the other.
-
-    Parameters
-    ----------
-    filename : str, path or file
-    dtype : dtype_like, optional
-    mode : {'r+', 'c', 'w+', 'r'}, optional
-        Read and write, write to memory only, make a new file, or read.
-    offset : int, optional
-        Where the array begins, in bytes.
-    shape : int or tuple of int, optional
-        By default as many elements as there are.
-    order : {'C', 'F'}, optional
-
-    Returns
-    -------
-    ndarray
-
-    Notes
-    -----
-    Computed on the host. Differences from NumPy: a function, whose result is a plain array; the operating system writes
-    it to the file, at the latest when nobody has it any more.
-
-    Source: https://numpy.org/doc/stable/reference/generated/numpy.memmap.html
-    """
-    return _ours(np.memmap(filename, dtype, mode, offset, shape, order))
 
 
 def fromfile(

@@ -61,6 +61,28 @@ def test_memmap(tmp_path: Path, mode: str) -> None:
     np.testing.assert_array_equal(np.asarray(written), expected[1])
 
 
+@pytest.mark.host
+@agrees
+def test_a_map_of_a_file_is_of_its_class(xp: Any, tmp_path: Path) -> Any:
+    path = tmp_path / "x.bin"
+    x = xp.memmap(path, dtype="f4", mode="w+", shape=(3, 4))
+    x[:] = xp.arange(12.0).reshape(3, 4)
+    x[1:][0] *= 2
+    x[::-1][0, 0] = 50
+    x.flush()
+    rows = x[1:]
+    rows[1, 1] = 60
+    rows.flush()
+    kinds = [y.__class__.__name__ for y in (x, rows, x.T, x + 1, x[[0, 1]], x[0, 0], xp.sqrt(x), xp.sort(x), x.sum(0))]
+    said = [(y.mode, y.offset, y.filename.name) for y in (x, rows)]
+    copies = [isinstance(y, xp.memmap) for y in (x, rows, x + 1, xp.asarray(x), xp.ones(2))]
+    xp.save(tmp_path / "x.npy", xp.arange(3))
+    y = xp.load(tmp_path / "x.npy", mmap_mode="r")
+    kinds += [y.__class__.__name__, y.mode, y.flags.writeable, isinstance(y, xp.memmap)]
+    words = xp.memmap(path, dtype="S4", mode="r")
+    return kinds, said, copies, isinstance(words, xp.memmap), words.shape, x.sum(), xp.fromfile(path, "f4")
+
+
 def test_load_maps_into_memory(tmp_path: Path) -> None:
     path = tmp_path / "x.npy"
     tnp.save(path, tnp.zeros(3))
