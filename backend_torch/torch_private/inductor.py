@@ -42,10 +42,12 @@ Program = Callable[[list[Tensor]], Sequence[Tensor]]
 """Compiled code: takes its inputs in a list, which it may empty, and returns its outputs in a sequence."""
 
 # emulate_precision_casts: low precision is rounded after each operation, as when the operations run one by one.
+# enable_line_tables: g++ spends a tenth of its time on lines for a debugger, which two thirds of a library consist of.
 SETTINGS: dict[str, Any] = {
     "size_asserts": False,
     "alignment_asserts": False,
     "emulate_precision_casts": True,
+    "aot_inductor.enable_line_tables": False,
     "cpp.use_decompose_tanh": False,
     # Inductor may keep graphs with loops and branches on disk: the cache key holds their bodies.
     "unsafe_marked_cacheable_functions": {

@@ -7,8 +7,10 @@ the kernel. Inductor starts g++ for each kernel. Before the first kernel it comp
 
 from __future__ import annotations
 
+import functools
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -113,8 +115,7 @@ def put(patches: Patches) -> list[Undo]:
         options = vectors.build_arch_flags().split()
         if not all(option.startswith("-m") for option in options):
             return bool(built(vectors, code))
-        command = [get_cpp_compiler(), *options, "-E", "-x", "c++", os.devnull]
-        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+        return _knows(get_cpp_compiler(), *options)
 
     return [
         replaced_attribute(VecISA, "check_build", patches.either(is_known, built)),
@@ -123,14 +124,30 @@ def put(patches: Patches) -> list[Undo]:
     ]
 
 
+def _knows(compiler: str, *options: str) -> bool:
+    command = [compiler, *options, "-E", "-x", "c++", os.devnull]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+@functools.cache
+def _linker(compiler: str) -> tuple[str, ...]:
+    """Return the option for the fastest linker there is: GNU's own takes three times as long as gold, 0.3 s."""
+    for name in ("mold", "lld", "gold"):
+        option = f"-fuse-ld={name}"
+        if shutil.which(f"ld.{name}") and _knows(compiler, option):
+            return (option,)
+    return ()
+
+
 def _made(asked: Mapping[str, _Asked]) -> dict[str, Any]:
     """Return the kernels as Python functions, by their names."""
     from torch._inductor.codecache import CppPythonBindingsCodeCache
+    from torch._inductor.cpp_builder import get_cpp_compiler
 
-    libraries = [
-        (part, CppPythonBindingsCodeCache.load_async(_text(part), submit_fn=next(iter(part.values())).compiler.submit))
-        for part in _parts(asked)
-    ]
+    make, libraries = CppPythonBindingsCodeCache.load_async, []
+    for part in _parts(asked):
+        submit, flags = next(iter(part.values())).compiler.submit, _linker(get_cpp_compiler())
+        libraries.append((part, make(_text(part), submit_fn=submit, extra_flags=flags)))
     return {name: getattr(load(), name) for part, load in libraries for name in part}
 
 

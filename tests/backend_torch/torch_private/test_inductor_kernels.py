@@ -84,3 +84,19 @@ def test_vectors_are_those_that_the_compiler_knows(tmp_path: Path, monkeypatch: 
         compiler.chmod(0o755)
         with config.patch({"cpp.cxx": (str(compiler),)}), inductor.PATCHES.applied():
             assert VecAVX2().check_build("") is (status == 0)
+
+
+def test_the_linker_is_the_first_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = []
+    for name in ("", "ld.gold", "ld.mold"):
+        (tmp_path / (name or "c++")).write_text("#!/bin/sh\nexit 0\n")
+        (tmp_path / (name or "c++")).chmod(0o755)
+        found.append(inductor_kernels._linker.__wrapped__(str(tmp_path / "c++")))
+    (tmp_path / "c++").write_text("#!/bin/sh\n[ $1 != -fuse-ld=mold ]\n")  # g++ knows the option from release 12 on
+    assert [*found, inductor_kernels._linker.__wrapped__(str(tmp_path / "c++"))] == [
+        (),
+        ("-fuse-ld=gold",),
+        ("-fuse-ld=mold",),
+        ("-fuse-ld=gold",),
+    ]
