@@ -30,6 +30,8 @@
 #include "recording.h"
 #include "turned.h"
 
+extern "C" int MKL_Set_Num_Threads_Local(int) __attribute__((weak));  // torch may be built without MKL
+
 namespace tnp {
 namespace {
 
@@ -1529,7 +1531,26 @@ const at::Tensor* factor(PyObject* x) {
   return tensor->numel() < LARGE && dtype_of(*tensor) != NONE && bit(dtype_of(*tensor)) & MULTIPLIED ? tensor : nullptr;
 }
 
+// Keeps MKL from starting threads for few multiplications: beside a busy core they would wait 10 ms for each other.
+struct Alone {
+  explicit Alone(int64_t count) : is_set(MKL_Set_Num_Threads_Local != nullptr && count <= FEW) {
+    if (is_set) before = MKL_Set_Num_Threads_Local(1);
+  }
+  ~Alone() {
+    if (is_set) MKL_Set_Num_Threads_Local(before);
+  }
+  static constexpr int64_t FEW = 1 << 18;
+  bool is_set;
+  int before = 0;
+};
+
+at::Tensor dot_of(const at::Tensor& a, const at::Tensor& b) {
+  Alone alone(a.numel());
+  return at::cpu::dot(a, b);
+}
+
 at::Tensor product(const at::Tensor& a, const at::Tensor& b) {  // as torch.matmul dispatches
+  Alone alone(a.numel() * (b.dim() == 2 ? b.sizes()[1] : 1));
   if (a.dim() == 1 && b.dim() == 1) return at::cpu::dot(a, b);
   if (a.dim() == 2 && b.dim() == 2) return at::cpu::mm(a, b);
   at::AutoDispatchBelowADInplaceOrView below;
@@ -1553,7 +1574,7 @@ PyObject* vdot(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (count != 2 || !is_quiet()) return nullptr;
     const at::Tensor *a = vector(args[0]), *b = vector(args[1]);
     if (a == nullptr || b == nullptr || a->dtype() != b->dtype() || a->numel() != b->numel()) return nullptr;
-    return wrap(at::cpu::dot(*a, *b));
+    return wrap(dot_of(*a, *b));
   });
 }
 
@@ -1587,7 +1608,7 @@ PyObject* norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
       line = empty({line.numel()}, own);
       copy_loop(given, own)(writeable_data_of(line), data_of(*tensor), line.numel(), 1, stride);
     }
-    at::Tensor square = at::cpu::dot(line, line);
+    at::Tensor square = dot_of(line, line);
     int8_t dtype = dtype_of(square);
     alignas(16) char value[16];
     unary_loop("sqrt", dtype).loop(value, data_of(square), 1, 1);
