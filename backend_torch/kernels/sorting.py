@@ -81,12 +81,22 @@ def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
     moved = np.ascontiguousarray(np.moveaxis(array, axis, -1))
     lines = moved.reshape(-1, size)
     order = lines.argsort(axis=-1)
+    if not _has_equal(lines, order):
+        return np.ascontiguousarray(np.moveaxis(order.reshape(moved.shape), -1, axis))
     number = _numbers(lines, order)
     if not (number[:, -1] == size - 1).all():
         _shift(order, number, size)
         order.sort(axis=-1)
         _shift(order, number, -size)
     return np.ascontiguousarray(np.moveaxis(order.reshape(moved.shape), -1, axis))
+
+
+def _has_equal(lines: np.ndarray, order: np.ndarray) -> bool:
+    """Whether a line holds a value twice, NaN included; the order sorts each line."""
+    places = order + np.arange(0, lines.size, lines.shape[1])[:, None] if len(lines) > 1 else order
+    values = lines.reshape(-1).take(places)
+    equal = values[:, 1:] == values[:, :-1]
+    return bool(equal.any()) or (values.dtype.kind == "f" and bool(np.isnan(values[:, -2]).any()))
 
 
 def _numbers(lines: np.ndarray, order: np.ndarray) -> np.ndarray:

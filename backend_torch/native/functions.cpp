@@ -1453,6 +1453,12 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
       axis = PyLong_AsLongLongAndOverflow(args[1], &overflow);
       if (overflow || axis < -dim || axis >= dim) return nullptr;
     }
+    at::Tensor dense;  // vectors read neighbours only
+    if (IS_EXTREME && is_all && !keeps && dtype != B1 && !tensor->is_non_overlapping_and_dense()) {
+      dense = empty(tensor->sizes(), dtype);
+      gather(writeable_data_of(dense), dtype, data_of(*tensor), dtype, tensor->sizes(), tensor->strides().data());
+      tensor = &dense;
+    }
     bool is_float = bit(dtype) & FLOATS, has_one_stride = is_line(*tensor, stride);
     if (IS_EXTREME && !has_one_stride && !tensor->is_non_overlapping_and_dense()) return nullptr;  // torch has no vectors
     constexpr int64_t FEW = 512, FEW_FLOATS = 2048;  // for more torch's vectorised kernel is worth the call

@@ -512,7 +512,13 @@ void copy(char* out_, const char* a_, int64_t n, int64_t stride_out, int64_t str
     else
       for (int64_t i = 0; i < n; i++) out[i * stride_out] = value;
   } else {
-    for (int64_t i = 0; i < n; i++) out[i * stride_out] = converted<To>(a[i * stride]);
+    constexpr int64_t FEW = 4;  // read before they are written: the compiler can't know that they don't overlap
+    for (; n >= FEW; n -= FEW, a += FEW * stride, out += FEW * stride_out) {
+      To items[FEW];
+      for (int64_t i = 0; i < FEW; i++) items[i] = converted<To>(a[i * stride]);
+      for (int64_t i = 0; i < FEW; i++) out[i * stride_out] = items[i];
+    }
+    for (; n > 0; n--, a += stride, out += stride_out) *out = converted<To>(*a);
   }
 }
 

@@ -160,10 +160,21 @@ NAMED = {
 """Function -> the class of its results, if that is a named tuple."""
 
 HEADS = {
-    **dict.fromkeys([*NAMED, "einsum", "linalg.cond", "linalg.eigvalsh", "linalg.matrix_rank"], "few_by_numpy"),
+    **dict.fromkeys([*NAMED, "linalg.cond", "linalg.eigvalsh", "linalg.matrix_rank"], "few_by_numpy"),
     "argsort": "some_by_numpy",
+    "einsum": "by_numpy if _is_by_element(operands) else _heads.few_by_numpy",
 }
 """Function that is faster otherwise from some hundred, or some thousand, elements on -> the head that it calls."""
+
+
+def is_by_element(operands: tuple[Any, ...]) -> bool:
+    """Whether ``einsum`` multiplies no more often than an operand has elements."""
+    text = operands[0] if operands else None
+    if text.__class__ is not str or "." in text:
+        return False
+    letters = len(set(text).difference(", ->"))
+    return any(letters == getattr(x, "ndim", None) for x in operands[1:])
+
 
 WRITTEN = {
     "copyto": "dst, src, casting, where",
@@ -186,7 +197,7 @@ def call(name: str, first: str = "") -> str:
         return ""
     if first:
         arguments = ", ".join([first, *arguments.split(", ")[1:]])
-    asked = f"(_found := _heads.{head}(_hosted, {arguments})) is not None"
+    asked = f"(_found := (_heads.{head})(_hosted, {arguments})) is not None"
     result = "_found" if name in HOSTED else None
     if name in NAMED:
         result = f"_ours.__globals__[{NAMED[name]!r}](*_found) if _found.__class__ is tuple else _found"

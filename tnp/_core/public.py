@@ -185,6 +185,7 @@ def public{inspect.Signature(parameters)}:{natively}{by_method}
         "_ours": ours, "_theirs": theirs, "_known": _KNOWN, "_has_method": has_method, "_called": called,
         "_refusal": DtypeError if is_method else _REFUSALS, "_refused": _refused, "_heads": heads,
         "_without_defaults": _without_defaults, "_no_value": np._NoValue, "_copying": hosted.COPYING,
+        "_is_by_element": hosted.is_by_element,
         "_hosted": hosted.function(theirs) if natively else None, "_array": ndarray, "_stays": _stays,
     }  # fmt: skip
     exec(compile(source, _FILE, "exec"), made)
