@@ -83,11 +83,9 @@ BEYOND_THE_STAND_IN = {
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect what only ``--thorough`` runs; skip what the fake device can't do."""
     if not config.getoption("--thorough"):
-        walks: dict[Any, list[pytest.Item]] = {}
-        for item in items:
-            if item.get_closest_marker("walk"):
-                walks.setdefault(item.function, []).append(item)  # type: ignore[attr-defined]
-        left_out = {item for walk in walks.values() for n, item in enumerate(walk) if n % 5}
+        # The diagonals of a matrix, so that each row and column has some.
+        walks = [item for item in items if item.get_closest_marker("walk")]
+        left_out = {item for item in walks if sum(item.callspec.indices.values()) % 5}  # type: ignore[attr-defined]
         if left_out and not any("[" in arg for arg in config.args):
             config.hook.pytest_deselected(items=[item for item in items if item in left_out])
             items[:] = [item for item in items if item not in left_out]

@@ -142,7 +142,11 @@ def arguments(steps: int = STEPS) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("program", "backend"),
-    [*[(each, "inductor") for each in LOOPS], *[(each, "eager") for each in LOOPS + UNROLLED]],
+    [
+        *[(each, "inductor") for each in LOOPS],
+        *[pytest.param(each, "eager", marks=pytest.mark.walk) for each in LOOPS],
+        *[(each, "eager") for each in UNROLLED],
+    ],
 )
 def test_gradients(program: Function, backend: str) -> None:
     given = arguments()
@@ -354,7 +358,7 @@ SECOND: dict[str, Callable[[Function], Function]] = {
 
 
 @pytest.mark.parametrize("name", SECOND)
-@pytest.mark.parametrize("program", [network, branching])
+@pytest.mark.parametrize("program", [pytest.param(branching, marks=pytest.mark.walk), network])
 def test_derivatives_of_derivatives_are_loops(program: Function, name: str) -> None:
     sizes = []
     for steps in (20, 40):
@@ -390,7 +394,10 @@ HESSIANS = [network, counting, writing, python_loop, without_carry, bounded, by_
 
 @pytest.mark.parametrize(
     ("program", "backend"),
-    [*[(each, "eager") for each in [*HESSIANS, of_complex]], *[(each, "inductor") for each in (network, python_loop)]],
+    [
+        *[pytest.param(each, "inductor", marks=pytest.mark.walk) for each in (network, python_loop)],
+        *[(each, "eager") for each in [*HESSIANS, of_complex]],
+    ],
 )
 def test_hessians(program: Function, backend: str) -> None:
     h, xs, w = arguments()

@@ -740,10 +740,8 @@ def check(way: str, case: Case) -> None:
         run(case)
 
 
-ALL_WAYS = [pytest.param(way, marks=[pytest.mark.walk] * ("compiled" in way)) for way in (*WAYS, *SECOND)]
-
-
-@pytest.mark.parametrize("way", ALL_WAYS)  # varies fastest, so that each step is compiled in other ways
+@pytest.mark.walk
+@pytest.mark.parametrize("way", [*WAYS, *SECOND])
 @pytest.mark.parametrize("name", STEPS)
 def test_each_write(way: str, name: str, thorough: bool) -> None:
     places = [("b", "x"), ("a", "x"), ("x", "b")]
