@@ -33,7 +33,10 @@ def test_it_is_stored_without_what_it_shows(path: Path) -> None:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_it_runs(path: Path, tmp_path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
-    client = nbclient.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}})
+    metadata = {"path": str(tmp_path)}
+    client = nbclient.NotebookClient(
+        notebook, timeout=600, resources={"metadata": metadata}, shutdown_kernel="immediate"  # to end takes it 2 s
+    )
     # The kernel imports the tested tnp, even if another one is installed.
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     client.execute(env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)})
