@@ -207,13 +207,24 @@ def warn(text: str) -> None:
 def _user_frame() -> tuple[FrameType, str]:
     """The innermost frame that is not in tnp or a library of its, and the name of tnp's function that it called."""
     frame, called = sys._getframe(1), ""
-    while frame.f_back is not None and is_own(frame.f_code.co_filename):
-        if _is_typed(frame.f_code.co_filename):
+    while frame.f_back is not None:
+        whose = _whose(frame.f_code.co_filename)
+        if whose == "program" or (whose == "typed" and _is_typed(frame.f_code.co_filename)):
             break
-        if not _is_statement(frame.f_code.co_filename):
-            called = frame.f_code.co_name if frame.f_code.co_filename.startswith(_FRONT) else ""
+        if whose != "statement":
+            called = frame.f_code.co_name if whose == "front" else ""
         frame = frame.f_back
     return frame, called
+
+
+@functools.lru_cache(4096)
+def _whose(name: str) -> str:
+    """Whose code a file has, remembered: each operation of a trace asks for a hundred frames."""
+    if not is_own(name):
+        return "program"
+    if name.startswith("<"):
+        return "typed"
+    return "statement" if _is_statement(name) else "front" if name.startswith(_FRONT) else "own"
 
 
 def frames_of_function(mark: str) -> Iterator[FrameType]:

@@ -8,11 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
 from torch.utils import _pytree
 
 flatten, unflatten, leaves = _pytree.tree_flatten, _pytree.tree_unflatten, _pytree.tree_leaves
-map_only = _pytree.tree_map_only
 is_constant_class = _pytree.is_constant_class
+_LEAVES = {bool, int, float, complex, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format}
+
+
+def map_only(kind: type, function: Callable[[Any], Any], tree: Any) -> Any:
+    """As torch's ``tree_map_only``, which takes a tenth of a trace to flatten the arguments of its operations."""
+    if isinstance(tree, kind):
+        return function(tree)
+    of = type(tree)
+    if of is tuple or of is list:
+        return of([map_only(kind, function, each) for each in tree])
+    if of is dict:
+        return {name: map_only(kind, function, each) for name, each in tree.items()}
+    return tree if of in _LEAVES else _pytree.tree_map_only(kind, function, tree)
 
 
 def register(kind: type, make: Callable[[Any], Any], name: str) -> None:
