@@ -947,7 +947,7 @@ PyObject* in_order(PyObject*, PyObject* const* args, Py_ssize_t count) {
     const at::Tensor* tensor = count == 2 && is_quiet() ? array_tensor(args[0]) : nullptr;
     if (tensor == nullptr || tensor->dim() == 0 || !makes_on_cpu()) return nullptr;
     bool is_fortran = args[1] == Py_True && tensor->dim() > 1;
-    if (!is_fortran && is_dense(*tensor)) return Py_NewRef(args[0]);
+    if (!is_fortran && tensor->is_contiguous()) return Py_NewRef(args[0]);  // an axis of length one has any stride
     int8_t dtype = dtype_of(*tensor);
     int64_t lengthy = 0;  // axes longer than one; with fewer than two an array may be in both orders
     for (int64_t length : tensor->sizes()) lengthy += length != 1;

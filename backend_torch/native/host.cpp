@@ -218,9 +218,23 @@ PyObject* numpy_key(PyObject* key) {
   return items;
 }
 
+// NumPy's error for a singular matrix and the like. The Python path may not raise it: rounding decides.
+PyObject* linalg_error() {
+  static PyObject* type = [] {
+    PyObject *type, *value, *traceback;  // of the error that is asked about
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject* module = PyImport_ImportModule("numpy.linalg");
+    PyObject* found = module == nullptr ? nullptr : PyObject_GetAttrString(module, "LinAlgError");
+    Py_XDECREF(module);
+    PyErr_Restore(type, value, traceback);
+    return found;
+  }();
+  return type;
+}
+
 // Call a NumPy function, which ignores floating-point errors: nothing asks for them. A new reference; nullptr without an
 // exception if an argument can't be converted, or if NumPy refuses it: the Python path then raises the error. nullptr
-// with an exception for an interrupt and the like.
+// with an exception for an interrupt and the like, and for a LinAlgError.
 PyObject* call_numpy(PyObject* const* args, Py_ssize_t count, int64_t most, PyObject* names = nullptr) {
   constexpr Py_ssize_t MOST = 12;
   Py_ssize_t all = count + (names == nullptr ? 0 : PyTuple_GET_SIZE(names)), ready = 1;
@@ -237,7 +251,7 @@ PyObject* call_numpy(PyObject* const* args, Py_ssize_t count, int64_t most, PyOb
     Py_DECREF(before);
   }
   for (Py_ssize_t i = 1; i < ready; i++) Py_DECREF(given[i]);
-  if (result == nullptr) clear_refusal();
+  if (result == nullptr && !(PyErr_Occurred() && PyErr_ExceptionMatches(linalg_error()))) clear_refusal();
   return result;
 }
 

@@ -94,7 +94,7 @@ def normalize_axis(axis: Any, ndim: int, argname: str | None = None) -> int:
 def long_of(number: Any) -> int:
     """Return an integer that fits NumPy's compiled functions; OverflowError for a larger one."""
     index = operator.index(number)
-    if not -_MAX <= index <= _MAX:
+    if not -_MAX - 1 <= index <= _MAX:
         raise OverflowError("Python int too large to convert to C long")
     return index
 

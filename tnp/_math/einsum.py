@@ -163,9 +163,9 @@ def _from_list(subscripts: Any) -> str:
 
 def _number(subscript: Any) -> int:
     message = "each subscript must be either an integer or an ellipsis"
-    if isinstance(number := index_of(subscript, message), bool):
+    if isinstance(subscript, (bool, np.bool_)):
         raise TypeError(message)
-    if number < 0:
+    if (number := index_of(subscript, message)) < 0:
         raise ValueError("subscript is not within the valid range [0, 52)")
     return number
 

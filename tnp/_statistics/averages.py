@@ -20,14 +20,15 @@ from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import output_tensor, tensor_of, tensor_of_shape
 from tnp._core.dtype_table import PLAIN, Loops
 from tnp._core.dtypes import tensor_dtype
-from tnp._core.errors import explain, normalize_axes, normalize_axis, reduced_axes, warn
+from tnp._core.errors import normalize_axes, normalize_axis, reduced_axes, warn
 from tnp._core.index_arguments import refuse_cast
 from tnp._core.mask_selection import Selection
+from tnp._core.promotion import result_type
 from tnp._manipulation.broadcasting import broadcast_to
 from tnp._math.reductions import sum
 from tnp._ufunc import errstate
 from tnp._ufunc.reduction import BOOL, FAILURES, deliver, first_along, kept, mask_of, output_of, reduced_shape
-from tnp._ufunc.table import divide, multiply
+from tnp._ufunc.table import divide, multiply, subtract
 
 Tensor = Any
 _NoValue: Any = np._NoValue
@@ -330,6 +331,8 @@ def _variance(
     tensor = tensor_of(a)
     axes = _axes(axis, tensor, where)
     compute = _default_dtype(tensor.dtype) if dtype is None else tensor_dtype(dtype)
+    if dtype is None and mean is not _NoValue and not kernels.is_integer(tensor.dtype):
+        compute = tensor_dtype(result_type(wrap_array(tensor), mean))
     result = kernels.real_dtype(compute) if dtype is None else compute
     mask = None if where is True else mask_of(where, tensor)
     if mask is None:
@@ -364,17 +367,16 @@ def squares(tensor: Tensor, axes: Any, keepdims: bool, dtype: Any, mask: Any, me
     """Return the sum of the squared deviations from the mean, and the number of elements."""
     accumulator = _accumulator(dtype)
     whole = kernels.is_integer(accumulator)
-    # As in NumPy, dtype= is that of the mean and of the sum of squares; the deviations keep their precision.
-    if not tensor.is_complex() and not (whole and (tensor.is_floating_point() or accumulator is BOOL)):
-        tensor = cast(tensor, accumulator)
     if mean is _NoValue:
-        average = kernels.quotient(*_total(tensor, axes, True, accumulator, mask))
+        # As in NumPy, dtype= is that of the mean and of the sum of squares; the deviations keep their precision.
+        if not tensor.is_complex() and not (whole and (tensor.is_floating_point() or accumulator is BOOL)):
+            tensor = cast(tensor, accumulator)
+        average = cast(kernels.quotient(*_total(tensor, axes, True, accumulator, mask)), accumulator)
+        deviations = kernels.squared_deviation(tensor, average, mask)
     else:
-        average = tensor_of(mean, device=tensor.device)
-    try:
-        deviations = kernels.squared_deviation(tensor, cast(average, accumulator), mask)
-    except RuntimeError as error:
-        raise explain(error, tensor, average) from None
+        whole |= kernels.is_integer(tensor.dtype)
+        apart = subtract(wrap_array(tensor), mean).tensor  # integers less an integer wrap round, as in NumPy
+        deviations = kernels.squared_deviation(apart, apart.new_zeros(()), mask)
     total, _ = _total(deviations, axes, keepdims, accumulator if whole else deviations.dtype, None)
     if mask is not None:
         return total, kernels.true_count(mask, tensor.shape, axes, keepdims)

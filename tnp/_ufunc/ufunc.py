@@ -258,8 +258,8 @@ class Ufunc:
             one, other = operands  # NumPy compares them as Python objects, of any size
             operands = (np.int8((one > other) - (one < other)), np.int8(0))
         alone = np.asarray(operands[0]) if self.nin == 1 and type(operands[0]) in WEAK else None
-        if alone is not None and alone.dtype.kind == "O":
-            operands = (alone,)
+        if alone is not None and (alone.dtype.kind == "O" or not dtype is signature is sig is None):
+            operands = (alone,)  # no number beside an array: a given dtype casts it as it casts arrays
         dtypes: list[Any] = []
         tensors: list[Tensor] = []
         for operand in operands:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -196,3 +197,8 @@ def test_too_little_memory() -> None:
             xp.empty((2**31, 2**31), "u1")
         kinds.append((caught.type, str(caught.value)))
     assert kinds[0] == kinds[1]
+
+
+@pytest.mark.parametrize("order", [99, "Q", "K", "A"])
+def test_the_order_is_read_before_the_value(order: Any) -> None:
+    compare(lambda xp: xp.full(3, 2**63 - 1, "int32", order), raises=(TypeError, ValueError))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -122,3 +124,12 @@ def test_dtype_that_no_tensor_has(name, dtype):
 )
 def test_fromiter_of_subarrays_and_no_numbers(items: list[object], dtype: object) -> None:
     compare(lambda xp: xp.fromiter(iter(items), np.dtype(dtype)), may_raise=(TypeError, ValueError))
+
+
+def test_an_axis_of_length_one_has_any_stride() -> None:
+    def ordered(xp: Any) -> Any:
+        x = xp.zeros((1, 2, 2), "f2")[::2]
+        y = xp.ascontiguousarray(x)
+        return y.strides, xp.shares_memory(x, y), xp.shares_memory(x, xp.asarray(x, order="C"))
+
+    compare(ordered)

@@ -680,3 +680,14 @@ def test_results_are_in_numpys_memory_order(xp: Any, name: str, dtype: str) -> A
     if name != "raw":
         results.append(xp.linalg.lstsq(a[0], a[1])[0])
     return [(each.strides, each.flags.c_contiguous, each.flags.f_contiguous) for each in results]
+
+
+@pytest.mark.parametrize("name", ["inv", "solve"])
+def test_a_singular_matrix_is_seen_where_numpy_sees_it(name: str) -> None:
+    """The rounding of another library may leave a pivot that is not quite zero."""
+
+    def solved(xp: Any) -> Any:
+        x = xp.asarray([[[-7, 1, 1], [-4, 1, 1]], [[7, 1, 8], [4, 0, 1]]], "int8").T
+        return xp.linalg.inv(x) if name == "inv" else xp.linalg.solve(x, xp.ones((2, 1)))
+
+    compare(solved, raises=np.linalg.LinAlgError)

@@ -299,3 +299,18 @@ def test_what_sums_nothing_is_a_product_element_by_element(subscripts: str) -> N
     operands = [tnp.ones(3)] * (subscripts.count(",") + 1)
     graph = str(tnp.compile(lambda *x: tnp.einsum(subscripts, *x), backend="eager").graph(*operands))
     assert "mul(" in graph and "bmm(" not in graph
+
+
+def test_booleans_are_no_subscripts() -> None:
+    compare(lambda xp: xp.einsum(xp.asarray([1], "int16"), [True]), raises=TypeError)
+
+
+@pytest.mark.parametrize("subscripts", ["i,i->i", "ij,ij->i", "ij->", "ij->ji", "ii->i", "ij,jk->ik", "i,j->ij"])
+def test_some_thousand_elements(subscripts: str) -> None:
+    def summed(xp: Any) -> Any:
+        shapes = [(90,) * len(term) for term in subscripts.partition("->")[0].split(",")]
+        operands = [xp.arange(90 ** len(shape)).reshape(shape) * 1.0 for shape in shapes]
+        result = xp.einsum(subscripts, *operands)
+        return result, xp.may_share_memory(result, operands[0])
+
+    compare(summed)

@@ -274,3 +274,20 @@ def test_deviations_in_booleans(name: str, given: str) -> None:
     compare(
         lambda xp: getattr(xp, f"nan{name}")(xp.asarray([[1, 0, 7], [1, 1, 1]], given), dtype=bool), may_raise=TypeError
     )
+
+
+@pytest.mark.parametrize("name", ["std", "var"])
+@pytest.mark.parametrize("dtype", [*INTEGERS, "bool", "float32"])
+def test_deviations_from_a_given_mean_have_its_dtype(name: str, dtype: str) -> None:
+    """Integers less an integer are integers, and wrap round."""
+    for mean in (99, 2.5, np.int8(3), [[1, 2, 3]], [[1.5], [2.0]]):
+        for options in ({}, {"axis": 0}, {"where": [True, False, True]}, {"ddof": 1, "axis": 1}, {"dtype": int}):
+            compare(
+                lambda xp, mean=mean, options=options: getattr(xp, name)(
+                    xp.asarray([[1, 120, 3], [0, 7, 50]]).astype(dtype),
+                    mean=xp.asarray(mean) if isinstance(mean, list) else mean,
+                    **options,
+                ),
+                rtol=1e-5,
+                may_raise=TypeError,
+            )

@@ -595,3 +595,18 @@ def test_the_number_of_outputs_is_checked_before_an_operand_is_asked(name: str) 
 @pytest.mark.parametrize("out", [(...,), (None, None)], ids=str)
 def test_outputs_of_methods_in_tuples(method: str, out: Any) -> None:
     compare(lambda xp: getattr(xp.add, method)(xp.ones(2), out=out), raises=(TypeError, ValueError))
+
+
+@pytest.mark.parametrize("name", ["square", "negative", "absolute", "sqrt", "logical_not"])
+@pytest.mark.parametrize("dtype", ["uint16", "int8", "float32", "bool", "int64"])
+@pytest.mark.parametrize("value", [-1, 3, 70000, 2.5, True])
+def test_a_number_alone_is_cast_as_an_array(name: str, dtype: str, value: Any) -> None:
+    compare(lambda xp: getattr(xp, name)(value, dtype=dtype), may_raise=(TypeError, OverflowError))
+
+
+def test_truth_of_the_smallest_integer() -> None:
+    def combined(xp: Any) -> Any:
+        out = xp.ones(4, bool)
+        return xp.logical_xor(xp.asarray(1), -(2**63), out=out[::-1]), out
+
+    compare(combined)
