@@ -498,7 +498,7 @@ def full_like(
     array([7, 7])
     """
     if shape is device is None and order.__class__ is str and order == "K":
-        if (made := heads.like(a, fill_value, dtype)) is not None:
+        if fill_value is not None and (made := heads.like(a, fill_value, dtype)) is not None:
             return made
     tensor = tensor_of(a)
     dtype = to_numpy[tensor.dtype] if dtype is None else dtype

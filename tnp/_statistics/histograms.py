@@ -502,6 +502,8 @@ def histogramdd(
             iter(sample)  # TypeError for a number, as in NumPy
         points = atleast_2d(sample).T
     count, ndim = points.shape
+    if not ndim and not hasattr(bins, "__iter__"):
+        raise ValueError("object of too small depth for desired array")
     try:
         per_axis = list(bins)
     except TypeError:

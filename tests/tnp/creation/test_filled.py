@@ -202,3 +202,9 @@ def test_too_little_memory() -> None:
 @pytest.mark.parametrize("order", [99, "Q", "K", "A"])
 def test_the_order_is_read_before_the_value(order: Any) -> None:
     compare(lambda xp: xp.full(3, 2**63 - 1, "int32", order), raises=(TypeError, ValueError))
+
+
+def test_none_is_a_value() -> None:
+    for dtype in ("float32", "float64", "int64"):
+        compare(lambda xp, dtype=dtype: xp.full_like(xp.ones(3, dtype), None), may_raise=TypeError)
+        compare(lambda xp, dtype=dtype: xp.full_like(xp.ones(3, dtype)[::-1], None), may_raise=TypeError)

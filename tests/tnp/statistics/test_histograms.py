@@ -242,3 +242,7 @@ def test_no_bins_between_the_ends_of_traced_data(wrong: list[float]) -> None:
     with pytest.raises(ValueError) as ours:
         tnp.compile(tnp.histogram, backend="eager", fullgraph=True)(tnp.asarray(wrong))
     assert str(ours.value).split()[:2] == str(numpys.value).split()[:2]
+
+
+def test_points_of_no_dimension() -> None:
+    compare(lambda xp: xp.histogramdd(xp.zeros((1, 0), int)), raises=ValueError)
