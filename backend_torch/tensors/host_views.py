@@ -177,6 +177,8 @@ def has_gradient(tensor: Tensor) -> bool:
 
 def same_view(layout: memory.Layout, copy: Tensor, array: np.ndarray) -> np.ndarray | None:
     """Return the view of an array that lies in it as a layout lies in its copy; None if no strides describe it."""
+    if not copy.numel():
+        return np.empty(layout.shape, to_numpy[layout.dtype])  # no element lies anywhere
     strides = [step * layout.dtype.itemsize for step in layout.strides]
     axes = sorted([axis for axis in range(copy.dim()) if copy.shape[axis] > 1], key=copy.stride, reverse=True)
     places = [copy.stride(axis) * copy.itemsize for axis in axes], [array.strides[axis] for axis in axes]

@@ -85,7 +85,7 @@ def einsum(
         )
     if isinstance(optimize, (list, tuple)):
         einsum_path(*operands, optimize=optimize)  # raises for an invalid path
-    terms, explicit, arrays = _terms(operands)
+    terms, explicit, arrays = _terms(operands, bool(optimize))
     tensors = tensors_of(*arrays)
     inputs, output = _letters(terms, explicit, [tuple(tensor.shape) for tensor in tensors])
     wanted = None if dtype is None else numpy_dtype(dtype)
@@ -123,8 +123,11 @@ def _dtype(tensors: Sequence[Tensor], target: Tensor | None, dtype: Any, casting
     return tensor_dtype(wanted)
 
 
-def _terms(operands: Sequence[Any]) -> tuple[list[str], str | None, list[Any]]:
-    """Return the subscripts of each operand, those of the output if given, and the operands."""
+def _terms(operands: Sequence[Any], wraps: bool) -> tuple[list[str], str | None, list[Any]]:
+    """Return the subscripts of each operand, those of the output if given, and the operands.
+
+    With ``optimize``, NumPy takes negative subscripts, which count from the end of the alphabet.
+    """
     if not operands:
         raise ValueError(
             "must specify the einstein sum subscripts string and at least one operand, or at least one operand and its "
@@ -141,8 +144,8 @@ def _terms(operands: Sequence[Any]) -> tuple[list[str], str | None, list[Any]]:
     else:
         pairs = len(operands) // 2
         arrays = [operands[2 * i] for i in range(pairs)]
-        terms = [_from_list(operands[2 * i + 1]) for i in range(pairs)]
-        explicit = _from_list(operands[-1]) if len(operands) % 2 else None
+        terms = [_from_list(operands[2 * i + 1], wraps) for i in range(pairs)]
+        explicit = _from_list(operands[-1], wraps) if len(operands) % 2 else None
         if not arrays:
             raise ValueError("must specify at least one operand and its corresponding subscripts list")
     if len(terms) < len(arrays):
@@ -152,20 +155,20 @@ def _terms(operands: Sequence[Any]) -> tuple[list[str], str | None, list[Any]]:
     return terms, explicit, arrays
 
 
-def _from_list(subscripts: Any) -> str:
-    """Return a list of numbers and Ellipsis as a string."""
+def _from_list(subscripts: Any, wraps: bool) -> str:
+    """Return a list of numbers and Ellipsis as a string; if ``wraps``, negative numbers count from the end."""
     try:
-        numbers = ["..." if s is Ellipsis else range(52)[_number(s)] for s in subscripts]
+        numbers = ["..." if s is Ellipsis else range(52)[_number(s, wraps)] for s in subscripts]
     except IndexError:
         raise ValueError("subscript is not within the valid range [0, 52)") from None
     return "".join(_LETTERS[s] if isinstance(s, int) else s for s in numbers)
 
 
-def _number(subscript: Any) -> int:
+def _number(subscript: Any, wraps: bool) -> int:
     message = "each subscript must be either an integer or an ellipsis"
     if isinstance(subscript, (bool, np.bool_)):
         raise TypeError(message)
-    if (number := index_of(subscript, message)) < 0:
+    if (number := index_of(subscript, message)) < 0 and not wraps:
         raise ValueError("subscript is not within the valid range [0, 52)")
     return number
 

@@ -128,7 +128,7 @@ def _representable(a: ndarray, bound: Any) -> bool:
     """Whether a bound is a Python number that the array's dtype can hold, and torch clamps that dtype."""
     kind = a.dtype.kind
     if kind == "f":
-        return type(bound) is float or type(bound) is int
+        return type(bound) is float or (type(bound) is int and -(2**63) <= bound < 2**63)
     if kind not in "iu" or type(bound) is not int or a.tensor.dtype in SIGNED:
         return False
     info = numpy.iinfo(a.dtype)

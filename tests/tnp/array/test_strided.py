@@ -543,3 +543,8 @@ def test_derived_classes_refuse_writes_that_would_be_lost(make: Any) -> None:
     for write in (lambda: y.__setitem__(0, 1), lambda: y.__iadd__(1), y.sort):
         with pytest.raises(ValueError, match="read-only"):
             write()
+
+
+def test_a_batch_of_empty_reversed_views() -> None:
+    found = tnp.vectorized_map(lambda x: x[::-1].T, tnp.zeros((2, 0, 3)))
+    assert found.shape == (2, 3, 0)

@@ -314,3 +314,8 @@ def test_some_thousand_elements(subscripts: str) -> None:
         return result, xp.may_share_memory(result, operands[0])
 
     compare(summed)
+
+
+def test_negative_subscripts() -> None:
+    compare(lambda xp: xp.einsum(xp.ones(2), [-6]), raises=ValueError)
+    compare(lambda xp: xp.einsum(xp.arange(2.0), [-6], optimize=True))

@@ -249,3 +249,9 @@ def test_roots_are_exact(dtype: str, size: int) -> None:
     """Those of MKL, which torch's are on some processors, are off by a bit now and then."""
     values = (np.random.default_rng(0).random(size) * 10.0 ** np.arange(size) ** 0.1).astype(dtype)
     compare(lambda xp: (xp.sqrt(xp.asarray(values)), xp.asarray(values) ** 0.5))
+
+
+@pytest.mark.parametrize("bound", [2**70, -(2**70), 2**31])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_clip_of_many_by_integers_that_no_dtype_holds(dtype: str, bound: int) -> None:
+    compare(lambda xp: xp.clip(xp.ones(40_000, dtype), bound, 5))
