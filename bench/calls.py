@@ -57,7 +57,7 @@ UFUNCS = {
     "power, by 2": "x ** 2",
     "power, int64": "i ** 3",
     "add, a number": "x + 1.0",
-    "add, in place": "operator.iadd(o, 1.0)",
+    "add, in place": "np.add(o, 1.0, out=o)",
     "add, out=": "np.add(x, y, out=o)",
     "add, where=": "np.add(x, y, out=o, where=b)",
     "add, strided": "x[::2] + y[::2]",

@@ -11,7 +11,6 @@ computes them; on an accelerator only the functions that compare singular values
 from __future__ import annotations
 
 import cmath
-import contextlib
 import functools
 import operator
 from collections.abc import Callable
@@ -68,10 +67,7 @@ def _small_by_numpy(theirs: Callable[..., Any], otherwise: Callable[..., Any]) -
 
     def compute(*tensors: Tensor, **options: Any) -> Tensor:
         given = host.small(*tensors, most=_FEW)
-        if given is not None:
-            with contextlib.suppress(np.linalg.LinAlgError):  # of a singular matrix, which torch names
-                return host.wrapped(theirs(*given, **options))
-        return otherwise(*tensors, **options)
+        return otherwise(*tensors, **options) if given is None else host.wrapped(theirs(*given, **options))
 
     return compute
 

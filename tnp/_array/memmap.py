@@ -80,8 +80,8 @@ class memmap(subclass, metaclass=Derived):
         offset: int = 0,
         shape: Any = None,
         order: Any = "C",
-    ) -> Any:
-        mapped = np.memmap(filename, dtype, mode, offset, shape, order)
+    ) -> memmap:
+        mapped: Any = np.memmap(filename, dtype, mode, offset, shape, order)
         return _over(mapped, cls) if mapped.dtype in to_torch else mapped
 
     def _take(self, source: Any) -> None:

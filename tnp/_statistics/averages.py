@@ -17,7 +17,7 @@ from backend_torch.native import heads
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, wrap, wrap_array
-from tnp._core.convert import output_tensor, tensor_of, tensor_of_shape
+from tnp._core.convert import asarray, output_tensor, tensor_of, tensor_of_shape
 from tnp._core.dtype_table import PLAIN, Loops
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import normalize_axes, normalize_axis, reduced_axes, warn
@@ -332,7 +332,8 @@ def _variance(
     axes = _axes(axis, tensor, where)
     compute = _default_dtype(tensor.dtype) if dtype is None else tensor_dtype(dtype)
     if dtype is None and mean is not _NoValue and not kernels.is_integer(tensor.dtype):
-        compute = tensor_dtype(result_type(wrap_array(tensor), mean))
+        beside = mean if type(mean) in (int, float, complex) else asarray(mean)
+        compute = tensor_dtype(result_type(wrap_array(tensor), beside))
     result = kernels.real_dtype(compute) if dtype is None else compute
     mask = None if where is True else mask_of(where, tensor)
     if mask is None:

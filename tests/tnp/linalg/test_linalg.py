@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tnp
+from backend_torch.tensors import memory
 from tests.oracle import ALL, FLOATS, agrees, compare, sample
 from tnp.linalg import LinAlgError
 
@@ -683,8 +684,9 @@ def test_results_are_in_numpys_memory_order(xp: Any, name: str, dtype: str) -> A
 
 
 @pytest.mark.parametrize("name", ["inv", "solve"])
-def test_a_singular_matrix_is_seen_where_numpy_sees_it(name: str) -> None:
+def test_a_singular_matrix_is_seen_where_numpy_sees_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rounding of another library may leave a pivot that is not quite zero."""
+    monkeypatch.setattr(memory, "host_computes", True)
 
     def solved(xp: Any) -> Any:
         x = xp.asarray([[[-7, 1, 1], [-4, 1, 1]], [[7, 1, 8], [4, 0, 1]]], "int8").T
