@@ -822,6 +822,31 @@ PyObject* transpose(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
+// broadcast_to(x, shape): a read-only view, with the strides of torch's.
+PyObject* broadcast_to(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* tensor = count == 2 && is_quiet() ? array_tensor(args[0]) : nullptr;
+    Shape sizes;
+    if (tensor == nullptr || tensor->dim() == 0 || !read_shape(args[1], sizes, 0)) return nullptr;
+    int64_t added = static_cast<int64_t>(sizes.size()) - tensor->dim();
+    int64_t bytes = static_cast<int64_t>(tensor->itemsize());
+    if (added < 0) return nullptr;
+    Shape strides(sizes.size());
+    for (int64_t axis = static_cast<int64_t>(sizes.size()) - 1; axis >= 0; axis--) {
+      int64_t size = axis < added ? 1 : tensor->sizes()[axis - added];
+      strides[axis] = axis < added ? sizes[axis + 1] * strides[axis + 1] : tensor->strides()[axis - added];
+      if (size != sizes[axis]) {
+        if (size != 1) return nullptr;
+        strides[axis] = 0;
+      }
+      if (sizes[axis] == 0 || __builtin_mul_overflow(bytes, sizes[axis], &bytes)) return nullptr;
+    }
+    PyObject* made = wrap_view(args[0], *tensor, sizes, strides, tensor->storage_offset(), classes.readonly);
+    if (made != nullptr) held(made)->source = Py_NewRef(args[0]);
+    return made;
+  });
+}
+
 // overlap(x, y, is_exact): whether the memory that two arrays span overlaps, or whether they share an element.
 PyObject* overlap(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
@@ -1133,8 +1158,13 @@ void reduce_elements(char* to, const T* x, int64_t n, int64_t stride, int8_t dty
   auto result = [&](auto number) { std::memcpy(to, &number, sizeof number); };
   if constexpr (KIND == ANY || KIND == ALL) {
     constexpr bool DECIDES = KIND == ANY;
+    constexpr int64_t PART = 128;  // elements between two looks at what was found: the compiler makes vectors of them
     bool found = !DECIDES;
-    for (int64_t i = 0; i < n && found != DECIDES; i++) found = x[i * stride] != T(0);
+    for (int64_t i = 0; i < n && found != DECIDES; i += PART) {
+      bool decided = false;
+      for (int64_t k = i; k < std::min(i + PART, n); k++) decided |= (x[k * stride] != T(0)) == DECIDES;
+      if (decided) found = DECIDES;
+    }
     result(found);
   } else if constexpr (std::is_class_v<T>) {
     auto one = binary_loop(KIND == MAX ? "maximum" : "minimum", dtype).one;
@@ -1789,6 +1819,7 @@ PyMethodDef FUNCTIONS[] = {
     TNP_FAST("reshape", reshape),
     TNP_FAST("transpose", transpose),
     TNP_FAST("overlap", overlap),
+    TNP_FAST("broadcast_to", broadcast_to),
     TNP_FAST("std", reading<spread<true>>),
     TNP_FAST("var", reading<spread<false>>),
     TNP_FAST("sum", reading<reduce<SUM>>),

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from backend_torch.kernels import selection
-from backend_torch.tensors.casting import cast
 from tnp._core.base import ndarray, wrap_array
-from tnp._core.convert import check_like, tensor_of
-from tnp._core.indexing import BOOL, INT64
+from tnp._core.convert import asarray, check_like
 from tnp._creation.filled import empty
 from tnp._creation.ranges import arange
 
@@ -52,14 +50,14 @@ def ix_(*args: Any) -> tuple[ndarray, ...]:
     """
     mesh = []
     for axis, sequence in enumerate(args):
-        tensor = tensor_of(sequence)
-        if not isinstance(sequence, (ndarray, np.ndarray)) and not tensor.numel():
-            tensor = cast(tensor, INT64)
-        if tensor.dim() != 1:
+        x = asarray(sequence)
+        if not isinstance(sequence, (ndarray, np.ndarray)) and not x.size:
+            x = x.astype(np.int64)
+        if x.ndim != 1:
             raise ValueError("Cross index must be 1 dimensional")
-        if tensor.dtype is BOOL:
-            tensor = selection.nonzero(tensor)[0]
-        mesh.append(wrap_array(tensor.reshape((1,) * axis + (-1,) + (1,) * (len(args) - axis - 1))))
+        if x.dtype.kind == "b":
+            x = wrap_array(selection.nonzero(x.tensor)[0])
+        mesh.append(x.reshape((1,) * axis + (-1,) + (1,) * (len(args) - axis - 1)))
     return tuple(mesh)
 
 
@@ -246,4 +244,5 @@ def fromfunction(
            [False,  True]])
     """
     check_like(like)
-    return function(*indices(shape, dtype), **kwargs)
+    grids = indices(shape).astype(dtype) if dtype is float else indices(shape, dtype)
+    return function(*grids, **kwargs)

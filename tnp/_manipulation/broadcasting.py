@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from backend_torch.native import heads
 from backend_torch.tensors import shape as kernels
 from tnp._core.base import ndarray
 from tnp._core.convert import tensor_of
@@ -53,6 +54,8 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> ndarray:
            [1, 2, 3]])
     """
     bool(subok)
+    if (view := heads.broadcast_to(array, shape)) is not None:
+        return view
     tensor, lengths = tensor_of(array), as_shape(shape)
     if lengths and min(lengths) < 0:
         raise ValueError("all elements of broadcast shape must be non-negative")

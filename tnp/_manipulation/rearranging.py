@@ -208,13 +208,15 @@ def moveaxis(a: Any, source: Axes, destination: Axes) -> ndarray:
     >>> np.moveaxis(np.zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    tensor = tensor_of(a)
-    dimensions = tensor.dim()
+    dimensions = a.ndim if isinstance(a, ndarray) else tensor_of(a).dim()
     sources = normalize_axes(_listed(source), dimensions, "source")
     destinations = normalize_axes(_listed(destination), dimensions, "destination")
     if len(sources) != len(destinations):
         raise ValueError("`source` and `destination` arguments must have the same number of elements")
-    return view_of(a, tensor.movedim(sources, destinations))
+    order = [axis for axis in range(dimensions) if axis not in sources]
+    for place, axis in sorted(zip(destinations, sources, strict=True)):
+        order.insert(place, axis)
+    return transpose(a, order)
 
 
 def _listed(axes: Any) -> Any:
@@ -450,7 +452,8 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
         if not all(-len(shape) <= axis < len(shape) for axis in plane):
             raise ValueError(f"Axes={plane} out of range for array of ndim={len(shape)}.")
 
-    tensor_of_shape(m, check)
+    if not isinstance(m, ndarray):
+        tensor_of_shape(m, check)
     array = asarray(m)
     check(array.shape)
     turns = _turns(k) % 4

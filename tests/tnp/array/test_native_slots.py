@@ -1058,6 +1058,8 @@ HEADS: dict[str, list[tuple[Any, ...]]] = {
     "squeeze": [(), (0,)],
     "swapaxes": [(0, 1), (-1, 0), (0, 5), (True, 0)],
     "matrix_transpose": [()],
+    "moveaxis": [(0, 1), (-1, 0), (0, 5), ((0, 1), (1, 0))],
+    "broadcast_to": [((2, 3, 2),), ((4, 2),), (2,), ((1, 1, 2, 3),), ((0, 2),), ((2**40, 2**40, 6),), ([3, 6],)],
     "atleast_1d": [()],
     "atleast_2d": [()],
     "atleast_3d": [()],
