@@ -1158,14 +1158,22 @@ void reduce_elements(char* to, const T* x, int64_t n, int64_t stride, int8_t dty
   auto result = [&](auto number) { std::memcpy(to, &number, sizeof number); };
   if constexpr (KIND == ANY || KIND == ALL) {
     constexpr bool DECIDES = KIND == ANY;
-    constexpr int64_t PART = 128;  // elements between two looks at what was found: the compiler makes vectors of them
-    bool found = !DECIDES;
-    for (int64_t i = 0; i < n && found != DECIDES; i += PART) {
-      bool decided = false;
-      for (int64_t k = i; k < std::min(i + PART, n); k++) decided |= (x[k * stride] != T(0)) == DECIDES;
-      if (decided) found = DECIDES;
+    constexpr int64_t PART = 128;  // elements between two looks at the count, which is as wide as they are: for vectors
+    using Count = std::conditional_t<(sizeof(T) >= 8), uint64_t,
+                                     std::conditional_t<sizeof(T) == 4, uint32_t, std::conditional_t<sizeof(T) == 2, uint16_t, uint8_t>>>;
+    using Item = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+    auto decides = [](const T* from, int64_t size, auto step) {
+      const auto* part = reinterpret_cast<const Item*>(from);
+      Count count = 0;
+      for (int64_t k = 0; k < size; k++) count += (part[k * step] != Item(0)) == DECIDES;
+      return count != 0;
+    };
+    bool found = false;
+    for (int64_t i = 0; i < n && !found; i += PART) {
+      int64_t size = std::min(PART, n - i);
+      found = stride == 1 ? decides(x + i, size, std::integral_constant<int64_t, 1>()) : decides(x + i * stride, size, stride);
     }
-    result(found);
+    result(found == DECIDES);
   } else if constexpr (std::is_class_v<T>) {
     auto one = binary_loop(KIND == MAX ? "maximum" : "minimum", dtype).one;
     std::memcpy(to, x, sizeof *x);
