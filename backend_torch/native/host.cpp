@@ -279,28 +279,29 @@ PyObject* take_over_view(const NumpyArray* given) {
   return made;
 }
 
-// Make an array of a new NumPy array, a scalar of NumPy's, or a tuple of them, which may share memory; a truth stays;
-// nullptr without an exception for anything else.
+// Make an array of a new NumPy array, a scalar of NumPy's, or a tuple or list of them, which may share memory; a truth
+// stays; nullptr without an exception for anything else.
 PyObject* adopt(PyObject* result, bool is_part = false) {
   if (PyBool_Check(result)) return Py_NewRef(result);
   if (Py_TYPE(result) == numpy_array) {
     const auto* given = reinterpret_cast<const NumpyArray*>(result);
     return given->base == nullptr || is_part ? take_over(result) : take_over_view(given);
   }
-  if (!PyTuple_Check(result)) {
+  if (!PyTuple_Check(result) && !PyList_CheckExact(result)) {
     int8_t dtype = read_dtype(reinterpret_cast<PyObject*>(Py_TYPE(result)), NONE);
     if (dtype == NONE || dtype >= LOOPS || is_number(result)) return nullptr;
     alignas(16) char value[16];
     read_scalar(result, value);
     return wrap_scalar(value, dtype);
   }
-  Py_ssize_t count = PyTuple_GET_SIZE(result);
+  Py_ssize_t count = PySequence_Fast_GET_SIZE(result);
   PyObject* arrays = PyTuple_New(count);
   for (Py_ssize_t i = 0; arrays != nullptr && i < count; i++) {
-    PyObject* array = adopt(PyTuple_GET_ITEM(result, i), true);
+    PyObject* array = adopt(PySequence_Fast_GET_ITEM(result, i), true);
     if (array == nullptr) Py_CLEAR(arrays);
     else PyTuple_SET_ITEM(arrays, i, array);
   }
+  if (arrays != nullptr && PyList_CheckExact(result)) Py_SETREF(arrays, PySequence_List(arrays));
   return arrays;
 }
 

@@ -246,3 +246,13 @@ def test_no_bins_between_the_ends_of_traced_data(wrong: list[float]) -> None:
 
 def test_points_of_no_dimension() -> None:
     compare(lambda xp: xp.histogramdd(xp.zeros((1, 0), int)), raises=ValueError)
+
+
+def test_histograms_of_points_and_their_edges() -> None:
+    def counted(xp: Any) -> Any:
+        points = xp.arange(60.0).reshape(20, 3) % 7
+        whole, edges = xp.histogramdd(points, bins=4)
+        part, ends = xp.histogramdd((points[:, 0], points[:, 1]), bins=3, range=[(0, 5), (0, 9)], weights=xp.ones(20))
+        return whole, edges, part, ends, xp.histogramdd(points, bins=2, density=True)
+
+    compare(counted, rtol=1e-12)
