@@ -47,7 +47,7 @@ HOSTED = {
     "histogram": "a, bins, range, density, weights if bins.__class__ in (int, str)",
     "histogram_bin_edges": "a, bins, range, weights if bins.__class__ in (int, str)",
     "hstack": "tup if dtype is None and casting == 'same_kind'",
-    "histogramdd": "sample, bins, range, density, weights if bins.__class__ is int",
+    "histogramdd": "sample, bins, range, density, weights if bins.__class__ is int and hasattr(sample, '__iter__')",
     "histogram2d": "x, y, bins, range, density, weights if bins.__class__ is int",
     "identity": "n if dtype is device is like is None",
     "indices": "dimensions if dtype is int and device is None and sparse is False",

@@ -246,6 +246,7 @@ def test_no_bins_between_the_ends_of_traced_data(wrong: list[float]) -> None:
 
 def test_points_of_no_dimension() -> None:
     compare(lambda xp: xp.histogramdd(xp.zeros((1, 0), int)), raises=ValueError)
+    compare(lambda xp: xp.histogramdd(-7), raises=TypeError)
 
 
 def test_histograms_of_points_and_their_edges() -> None:
