@@ -165,7 +165,8 @@ HEADS = {
     "argsort": "some_by_numpy",
     "einsum": "by_numpy if _is_by_element(operands) else _heads.few_by_numpy",
 }
-"""Function that is faster otherwise from some hundred, or some thousand, elements on -> the head that it calls."""
+"""Function that is faster otherwise from some hundred, or some thousand, elements on -> the head that it calls, or an
+expression that chooses between two."""
 
 
 def is_by_element(operands: tuple[Any, ...]) -> bool:

@@ -244,5 +244,4 @@ def fromfunction(
            [False,  True]])
     """
     check_like(like)
-    grids = indices(shape).astype(dtype) if dtype is float else indices(shape, dtype)
-    return function(*grids, **kwargs)
+    return function(*indices(shape, dtype), **kwargs)
