@@ -25,7 +25,7 @@ HOSTED = {
     "angle": "z, deg",
     "append": "arr, values, axis",
     "argpartition": "a, kth, axis, kind if order is None",
-    "argsort": "a, axis, 'stable' if kind is order is stable is descending is None",
+    "argsort": "a, axis, 'stable' if kind is order is descending is None and stable in (None, False, True)",
     "argwhere": "a",
     "average": "a, axis, weights, returned if keepdims is False",
     "block": "arrays",
@@ -103,6 +103,9 @@ HOSTED = {
     "triu": "m, k",
     "union1d": "ar1, ar2",
     "unique": "ar, return_index, return_inverse, return_counts if axis is None and equal_nan is sorted is True",
+    "unique_all": "x",
+    "unique_counts": "x",
+    "unique_inverse": "x",
     "unpackbits": "a, axis, count, bitorder if axis is count is None",
     "unravel_index": "indices, shape, order",
     "vander": "x, N, increasing",
@@ -157,11 +160,15 @@ NAMED = {
     "linalg.qr": "QRResult",
     "linalg.slogdet": "SlogdetResult",
     "linalg.svd": "SVDResult",
+    "unique_all": "UniqueAllResult",
+    "unique_counts": "UniqueCountsResult",
+    "unique_inverse": "UniqueInverseResult",
 }
 """Function -> the class of its results, if that is a named tuple."""
 
 HEADS = {
-    **dict.fromkeys([*NAMED, "linalg.cond", "linalg.eigvalsh", "linalg.matrix_rank"], "few_by_numpy"),
+    **dict.fromkeys([name for name in NAMED if name.startswith("linalg.")], "few_by_numpy"),
+    **dict.fromkeys(["linalg.cond", "linalg.eigvalsh", "linalg.matrix_rank"], "few_by_numpy"),
     "argsort": "some_by_numpy",
     "einsum": "by_numpy if _is_by_element(operands) else _heads.few_by_numpy",
 }
