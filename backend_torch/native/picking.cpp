@@ -157,9 +157,21 @@ struct Line {
   const at::Tensor* indices;
   const int64_t* from;
   int64_t count, step, size, stride;
-  int64_t place(int64_t i) const {
-    int64_t index = from[i * step];
-    return (index < 0 ? index + size : index) * stride;
+
+  // Call `body(i, place)` for each index; `place` is the offset of the element. Steps of 1 are a loop of their own, which
+  // the compiler vectorises.
+  template <class Body>
+  void for_each(Body&& body) const {
+    auto run = [&](int64_t step, int64_t stride) __attribute__((always_inline)) {
+      for (int64_t i = 0; i < count; i++) {
+        int64_t index = from[i * step];
+        body(i, (index + (index >> 63 & size)) * stride);
+      }
+    };
+    if (step == 1 && stride == 1)
+      run(1, 1);
+    else
+      run(step, stride);
   }
 };
 
@@ -169,12 +181,13 @@ bool read_line(const at::Tensor& tensor, PyObject* key, Line& line) {
   line = {indices, reinterpret_cast<const int64_t*>(data_of(*indices)), indices->numel(),
           indices->dim() == 1 ? indices->strides()[0] : 1, tensor.sizes()[0], tensor.strides()[0]};
   if (line.count == 0 || line.count > MOST) return false;
-  bool is_within = true;
-  for (int64_t i = 0; i < line.count; i++) {
-    int64_t index = line.from[i * line.step];
-    is_within &= index >= -line.size && index < line.size;
-  }
-  return is_within;
+  uint64_t outside = 0, least = 0 - static_cast<uint64_t>(line.size);
+  auto check = [&](int64_t step) __attribute__((always_inline)) {
+    for (int64_t i = 0; i < line.count; i++)
+      outside |= static_cast<uint64_t>(line.from[i * step]) - least >= 0 - 2 * least;
+  };
+  line.step == 1 ? check(1) : check(line.step);
+  return outside == 0;
 }
 
 // Return the mask if the key is one: for the first axes of an array in C order, or for all axes of any array.
@@ -352,7 +365,7 @@ PyObject* get_picked(PyObject* array, const at::Tensor& tensor, PyObject* key) {
       using T = decltype(zero);
       auto* out = reinterpret_cast<T*>(writeable_data_of(result));
       const auto* in = reinterpret_cast<const T*>(data_of(tensor));
-      for (int64_t i = 0; i < line.count; i++) out[i] = in[line.place(i)];
+      line.for_each([&](int64_t i, int64_t place) __attribute__((always_inline)) { out[i] = in[place]; });
     });
     return wrap_array(std::move(result));
   }
@@ -383,8 +396,21 @@ PyObject* get_picked(PyObject* array, const at::Tensor& tensor, PyObject* key) {
 bool set_picked(PyObject* array, const at::Tensor& tensor, PyObject* key, PyObject* value) {
   if (!is_writeable(tensor)) return false;
   int64_t length;
+  Line line;
+  Given of_line;
   if (const at::Tensor* mask = read_mask(tensor, key, length)) {
     if (!set_masked(tensor, *mask, length, value)) return false;
+  } else if (read_line(tensor, key, line) && !may_overlap(*line.indices, tensor) &&
+             read_value(value, tensor, line.indices->sizes(), of_line)) {
+    by_width(itemsize(dtype_of(tensor)), [&](auto zero) {
+      using T = decltype(zero);
+      auto* out = reinterpret_cast<T*>(writeable_data_of(tensor));
+      const auto* in = reinterpret_cast<const T*>(of_line.data);
+      if (of_line.is_one)
+        line.for_each([&](int64_t, int64_t place) __attribute__((always_inline)) { out[place] = *in; });
+      else
+        line.for_each([&](int64_t i, int64_t place) __attribute__((always_inline)) { out[place] = in[i]; });
+    });
   } else {
     Picked picked;
     Given given;
