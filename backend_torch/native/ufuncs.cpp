@@ -419,8 +419,30 @@ bool prefers_kernel(const Plan& plan, c10::IntArrayRef sizes) {
   return plan.kernel != nullptr && plan.is_half && c10::multiply_integers(sizes) > FEW;
 }
 
+// Compute an array whose elements are not one after the other in C order: in their own order if they are neighbours, as the
+// result then is too, or gathered; nullptr without an exception if torch has to.
+PyObject* call_rows(const UnaryPlan& plan, const Operand& a) {
+  const at::Tensor& tensor = *a.tensor;
+  c10::IntArrayRef sizes = tensor.sizes();
+  if (a.given != plan.in || tensor.numel() >= LARGE || std::ranges::count(sizes, 1)) return nullptr;
+  if (tensor.is_non_overlapping_and_dense()) {
+    at::Tensor result = empty({tensor.numel()}, plan.out);
+    plan.loop(writeable_data_of(result), data_of(tensor), tensor.numel(), 1);
+    result.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, tensor.strides());
+    return wrap_array(std::move(result));
+  }
+  c10::SmallVector<int64_t, 6> strides;
+  if (!broadcast(tensor, sizes, strides)) return nullptr;
+  at::Tensor result = empty(sizes, plan.out);
+  at::Tensor dense = itemsize(plan.in) == itemsize(plan.out) ? result : empty(sizes, plan.in);  // one call for all rows
+  gather(writeable_data_of(dense), plan.in, data_of(tensor), plan.in, sizes, strides.data());
+  plan.loop(writeable_data_of(result), data_of(dense), tensor.numel(), 1);
+  return wrap_array(std::move(result));
+}
+
 PyObject* call_loop(const UnaryPlan& plan, const Operand& a) {
   int64_t n = a.tensor == nullptr ? 1 : a.tensor->numel();
+  if (a.sizes().size() > 1 && !is_dense(*a.tensor)) return call_rows(plan, a);
   // A result of torch keeps the stride of an array with one element, whatever it is.
   bool is_odd = n == 1 && a.sizes().size() == 1 && a.tensor->strides()[0] != 1;
   Source source;
