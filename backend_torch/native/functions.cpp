@@ -30,8 +30,6 @@
 #include "recording.h"
 #include "turned.h"
 
-extern "C" int MKL_Set_Num_Threads_Local(int) __attribute__((weak));  // torch may be built without MKL
-
 namespace tnp {
 namespace {
 
@@ -1365,8 +1363,10 @@ bool read_line(const at::Tensor& tensor, bool is_all, int64_t axis, bool keeps, 
 template <bool IS_SUM, class T>
 void fold(const T* x, const Fold& line, T* out) {
   for (int64_t o = 0; o < line.outer; o++, x += line.n * line.inner, out += line.inner) {
-    if (line.inner == 1 && IS_SUM) {
-      *out = T(0) + pairwise(x, line.n, line.stride);
+    if (line.inner == 1) {
+      T product = 1;  // in a register: the loop below writes each product to memory
+      for (int64_t i = 0; i < line.n && !IS_SUM; i++) product *= x[i * line.stride];
+      *out = IS_SUM ? T(0) + pairwise(x, line.n, line.stride) : product;
       continue;
     }
     std::fill_n(out, line.inner, T(!IS_SUM));
@@ -1575,27 +1575,48 @@ const at::Tensor* factor(PyObject* x) {
   return tensor->numel() < LARGE && dtype_of(*tensor) != NONE && bit(dtype_of(*tensor)) & MULTIPLIED ? tensor : nullptr;
 }
 
-// Keeps MKL from starting threads for few multiplications: beside a busy core they would wait 10 ms for each other.
-struct Alone {
-  explicit Alone(int64_t count) : is_set(MKL_Set_Num_Threads_Local != nullptr && count <= FEW) {
-    if (is_set) before = MKL_Set_Num_Threads_Local(1);
-  }
-  ~Alone() {
-    if (is_set) MKL_Set_Num_Threads_Local(before);
-  }
-  static constexpr int64_t FEW = 1 << 18;
-  bool is_set;
-  int before = 0;
-};
-
-at::Tensor dot_of(const at::Tensor& a, const at::Tensor& b) {
-  Alone alone(a.numel());
-  return at::cpu::dot(a, b);
+// NumPy's loop of matmul for a dtype, which asks its own BLAS: below LARGE elements torch's takes up to twice the time on
+// some processors, and beside a busy core its threads wait 10 ms for each other.
+const NumpyLoop& loop_of_products(int8_t dtype) {
+  static const auto* loops = [] {
+    auto* found = new std::array<NumpyLoop, LOOPS>;
+    PyObject* module = PyImport_ImportModule("numpy");
+    PyObject* ufunc = module == nullptr ? nullptr : PyObject_GetAttrString(module, "matmul");
+    for (int8_t each = F32; ufunc != nullptr && each <= C128; each++) {  // for integers torch's loops are the faster ones
+      const int8_t dtypes[] = {each, each, each};
+      (*found)[each] = numpy_loop(ufunc, dtypes, 3);
+    }
+    Py_XDECREF(module);
+    Py_XDECREF(ufunc);
+    return found;
+  }();
+  return (*loops)[dtype];
 }
 
-at::Tensor product(const at::Tensor& a, const at::Tensor& b) {  // as torch.matmul dispatches
-  Alone alone(a.numel() * (b.dim() == 2 ? b.sizes()[1] : 1));
-  if (a.dim() == 1 && b.dim() == 1) return at::cpu::dot(a, b);
+// The product of vectors and matrices by NumPy's loop. A vector is a matrix of one row or one column.
+at::Tensor product_by(const NumpyLoop& loop, const at::Tensor& a, const at::Tensor& b) {
+  bool has_rows = a.dim() == 2, has_columns = b.dim() == 2;
+  int64_t rows = has_rows ? a.sizes()[0] : 1, inner = a.sizes().back(), columns = has_columns ? b.sizes()[1] : 1;
+  c10::SmallVector<int64_t, 2> sizes;
+  if (has_rows) sizes.push_back(rows);
+  if (has_columns) sizes.push_back(columns);
+  at::Tensor made = empty(sizes, loop.dtypes[0]);
+  int64_t width = itemsize(loop.dtypes[0]);
+  auto step = [&](const at::Tensor& x, int64_t axis) { return x.strides()[axis] * width; };
+  intptr_t counts[] = {1, rows, inner, columns};
+  intptr_t steps[] = {0, 0, 0,
+                      has_rows ? step(a, 0) : inner * width, step(a, a.dim() - 1),
+                      step(b, 0), has_columns ? step(b, 1) : width,
+                      columns * width, width};
+  char* data[] = {data_of(a), data_of(b), writeable_data_of(made)};
+  without_gil(rows * inner * columns, [&] { loop.function(data, counts, steps, loop.extra); return true; });
+  return made;
+}
+
+at::Tensor product(const at::Tensor& a, const at::Tensor& b) {
+  const NumpyLoop& loop = loop_of_products(dtype_of(a));
+  if (loop.function != nullptr && numpy_computes()) return product_by(loop, a, b);
+  if (a.dim() == 1 && b.dim() == 1) return at::cpu::dot(a, b);  // as torch.matmul dispatches
   if (a.dim() == 2 && b.dim() == 2) return at::cpu::mm(a, b);
   at::AutoDispatchBelowADInplaceOrView below;
   if (a.dim() == 2) return at::mv(a, b);
@@ -1618,7 +1639,7 @@ PyObject* vdot(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (count != 2 || !is_quiet()) return nullptr;
     const at::Tensor *a = vector(args[0]), *b = vector(args[1]);
     if (a == nullptr || b == nullptr || a->dtype() != b->dtype() || a->numel() != b->numel()) return nullptr;
-    return wrap(dot_of(*a, *b));
+    return wrap(product(*a, *b));
   });
 }
 
@@ -1652,7 +1673,7 @@ PyObject* norm(PyObject*, PyObject* const* args, Py_ssize_t count) {
       line = empty({line.numel()}, own);
       copy_loop(given, own)(writeable_data_of(line), data_of(*tensor), line.numel(), 1, stride);
     }
-    at::Tensor square = dot_of(line, line);
+    at::Tensor square = product(line, line);
     int8_t dtype = dtype_of(square);
     alignas(16) char value[16];
     unary_loop("sqrt", dtype).loop(value, data_of(square), 1, 1);

@@ -632,7 +632,12 @@ def test_many_elements(ufunc: Any, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_products(dtype: str, without_heads: Callable[[Callable[[], Any]], Any]) -> None:
+def test_products(
+    dtype: str, without_heads: Callable[[Callable[[], Any]], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By torch, which orders sums otherwise than NumPy's BLAS."""
+    monkeypatch.setattr(memory, "host_computes", False)
+
     def of(*shape: int) -> Callable[[], Any]:
         kind = numpy.dtype(dtype).kind
 
@@ -650,6 +655,71 @@ def test_products(dtype: str, without_heads: Callable[[Callable[[], Any]], Any])
             return tnp.dot(one(), other())
 
         assert outcome(dot) == without_heads(dot)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+def test_products_have_numpys_bits(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "host_computes", True)
+    random = numpy.random.default_rng(0)
+
+    def of(*shape: int) -> Any:
+        return (random.normal(size=shape) + (1j * random.normal(size=shape) if dtype[0] == "c" else 0)).astype(dtype)
+
+    layouts: list[Callable[[Any], Any]] = [lambda x: x, lambda x: x.T, lambda x: x[::2, 1::2], lambda x: x.T[1:]]
+    for size in (1, 3, 30, 150):
+        vector, matrix = of(size), of(size, size)
+        for one, other in itertools.product(layouts, repeat=2):
+            inner = one(matrix).shape[-1]
+            rows, columns = of(2 * inner, size), of(inner + 1, inner)
+            for right in (other(matrix), rows[::2], of(inner), rows[:inner, 0], columns[1:], columns.T):
+                if right.shape[0] != inner or inner == 0:
+                    continue
+                expected = one(matrix) @ right
+                if expected.size == 0:  # NumPy has strides of 0 then, torch has not
+                    continue
+                result = one(tnp.asarray(matrix)) @ tnp.asarray(right)
+                assert (result.dtype, result.strides) == (expected.dtype, expected.strides)
+                assert (result.shape, numpy.asarray(result).tobytes()) == (expected.shape, expected.tobytes())
+        x, m = tnp.asarray(vector), tnp.asarray(matrix)
+        pairs = [(x @ m, vector @ matrix), (tnp.dot(x, x), vector @ vector)]
+        for result, expected in pairs:
+            assert numpy.asarray(result).tobytes() == expected.tobytes()
+
+
+LAYOUTS: list[Callable[[Any], Any]] = [
+    lambda x: x.T,
+    lambda x: x[::2, 1::2],
+    lambda x: x[1:, :3],
+    lambda x: x.T[1:],
+    lambda x: x[:, :1],
+    lambda x: x.reshape(2, 3, 8).transpose(1, 0, 2),
+    lambda x: x.reshape(2, 3, 8)[:, ::2].transpose(2, 0, 1),
+    lambda x: x[:0, ::2],
+    lambda x: x[::2, 1],
+]
+
+
+@pytest.mark.parametrize("name", ["absolute", "exp", "floor", "isnan", "negative", "sqrt", "square", "tanh"])
+@pytest.mark.parametrize("dtype", ["?", "i2", "i8", "f4", "f8", "c16"])
+def test_unary_functions_of_any_layout(name: str, dtype: str) -> None:
+    def of(xp: Any) -> Any:
+        x = xp.asarray(numpy.random.default_rng(0).uniform(0, 5, (6, 8)).astype(dtype))
+        return [getattr(xp, name)(layout(x)) for layout in LAYOUTS]
+
+    compare(of, may_raise=TypeError)
+
+
+def test_indices_that_are_written_while_they_are_read() -> None:
+    def written(xp: Any) -> Any:
+        x, y = xp.asarray([3, 1, 0, 2, 4]), xp.arange(5)
+        x[x] = 7
+        y[y[::-1]] = y
+        z = xp.arange(5)
+        z[z[::-1].copy()] = xp.asarray([5, 6, 7, 8, 9])
+        z[xp.asarray([[-1, 0], [1, 1]])[:, 1]] = xp.asarray([1, 2])
+        return x, y, z
+
+    compare(written)
 
 
 CREATED: list[Callable[[Any], Any]] = [
