@@ -52,12 +52,17 @@ def add(target: Tensor, where: Tensor, values: Tensor) -> None:
     put_(same_width(_elements(target)), _indices(target, where), same_width(values), accumulate=True)
 
 
-def by_numpy(ufunc: np.ufunc, target: Tensor, index: Tensor, values: Tensor, report: host.Report | None = None) -> bool:
-    """Run NumPy's ``ufunc.at`` in small tensors' memory, with values of the target's dtype; return whether it could.
+_INDEXED = frozenset(["add", "divide", "floor_divide", "fmax", "fmin", "maximum", "minimum", "multiply", "subtract"])
+"""The ufuncs of which NumPy has a loop for ``at`` of vectors; it takes a fifth of the time of torch's index_put."""
 
-    NumPy calls ``report`` for floating-point errors.
+
+def by_numpy(ufunc: np.ufunc, target: Tensor, index: Tensor, values: Tensor, report: host.Report | None = None) -> bool:
+    """Run NumPy's ``ufunc.at`` in tensors' memory, with values of the target's dtype; return whether it could.
+
+    The tensors are small, or NumPy has a loop for them (`_INDEXED`). It calls ``report`` for floating-point errors.
     """
-    given = host.to_write(target, index, values, most=host.FEW)
+    has_loop = ufunc.__name__ in _INDEXED and target.dim() == index.dim() == 1 and index.dtype is torch.int64
+    given = host.to_write(target, index, values, most=None if has_loop else host.FEW)
     if given is None or any(np.may_share_memory(given[0], other) for other in given[1:]):
         return False
     with host.errors_to(report):

@@ -256,6 +256,26 @@ def test_at(name: str, dtype: str) -> None:
     compare(call, rtol=1e-2 if dtype == "float16" else 1e-6, may_raise=TypeError)
 
 
+@pytest.mark.parametrize("name", ["add", "divide", "floor_divide", "fmin", "hypot", "maximum", "multiply", "subtract"])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
+def test_at_many_places(name: str, dtype: str) -> None:
+    def written(xp: Any) -> Any:
+        random = np.random.default_rng(0)
+        x = xp.asarray(random.uniform(1, 9, 40_000).astype(dtype))
+        every_second = x[::2]
+        places = xp.asarray(random.integers(-20_000, 20_000, 50_000))
+        getattr(xp, name).at(every_second, places, xp.asarray(random.uniform(1, 2, 50_000).astype(dtype)))
+        before = x.copy()
+        places[40_000] = 20_000
+        try:
+            getattr(xp, name).at(every_second, places, xp.asarray(random.uniform(1, 2, 50_000).astype(dtype)))
+        except IndexError as error:
+            return x, (x == before).all(), str(error)
+        return None
+
+    compare(written, may_raise=TypeError)
+
+
 @pytest.mark.parametrize("dtype", TARGETS)
 @pytest.mark.parametrize("name", UNARY)
 @pytest.mark.host  # elsewhere casts out of range have other values
