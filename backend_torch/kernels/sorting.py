@@ -322,9 +322,25 @@ def finds_nan(tensor: Tensor) -> bool:
     return has_nan(tensor.dtype) and is_readable(tensor) and bool(tensor.isnan().any())
 
 
+def without_nan(tensor: Tensor) -> Tensor | None:
+    """Return the tensor if it has no NaN, a vector without its NaNs; None if no value is left or lines may differ."""
+    if not has_nan(tensor.dtype):
+        return tensor
+    if not host.computes(tensor):
+        return None
+    array = host.array(tensor)
+    missing = np.isnan(array)
+    if not missing.any():
+        return tensor
+    return None if array.ndim != 1 or missing.all() else host.wrapped(array[~missing])
+
+
 @explaining
 def nanmedian(tensor: Tensor, dim: int) -> Tensor:
     """Return the median of the values along ``dim`` that are not NaN, or NaN if there is none. Float or complex."""
+    valid = None if tensor.is_complex() else without_nan(tensor)
+    if valid is not None:
+        return median(valid, dim, tensor.dtype)
     sorted_ = sort(tensor, dim)
     count = reductions.count(~sorted_.isnan(), dim, True)
     low = sorted_.gather(dim, ((count - 1) // 2).clamp(min=0))

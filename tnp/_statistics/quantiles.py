@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch.graphs import symbolic
-from backend_torch.kernels import host, reductions, value_checks
+from backend_torch.kernels import host, reductions, sorting, value_checks
 from backend_torch.kernels import quantiles as kernels
 from backend_torch.tensors import interop, memory
 from backend_torch.tensors.dtypes import to_numpy
@@ -317,7 +317,8 @@ def _quantile(
     lanes = reductions.flattened(tensor, axes)
     found: Any
     of_nan = skip_nan
-    skip_nan = skip_nan and tensor.is_floating_point()
+    valid = sorting.without_nan(lanes) if skip_nan and weights is None and isinstance(q, np.ndarray) else None
+    lanes, skip_nan = (lanes, skip_nan and tensor.is_floating_point()) if valid is None else (valid, False)
     if not lanes.shape[-1]:
         if lanes.dtype is BOOL and not q.size:
             np.quantile(np.ones(1, bool), [])  # NumPy interpolates between booleans before it looks for elements

@@ -182,3 +182,19 @@ def test_places_of_integers_in_a_batch_and_a_trace(dtype: str, name: str) -> Non
     expected = tnp.stack([function(*each) for each in zip(x, q, strict=True)])
     assert_same(tnp.asnumpy(expected), tnp.vmap(function)(x, q))
     assert_same(tnp.asnumpy(expected[0]), tnp.compile(function, backend="eager")(x[0], q[0]))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("missing", [0, 1, 30_000])
+def test_many_elements_of_which_some_are_missing(dtype: str, missing: int) -> None:
+    def found(xp: Any) -> Any:
+        values = np.random.default_rng(0).normal(size=40_000).astype(dtype)
+        values[:missing] = np.nan
+        x = xp.asarray(values)
+        lines = x.reshape(200, 200)
+        return [
+            xp.nanmedian(x), xp.nanquantile(x, [0.1, 0.35]), xp.nanpercentile(x, 30, keepdims=True),
+            xp.nanmedian(lines, axis=0), xp.nanquantile(lines, 0.3, axis=0), xp.nanmedian(lines[::-1]),
+        ]  # fmt: skip
+
+    compare(found)
