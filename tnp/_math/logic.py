@@ -5,7 +5,6 @@ Layer: owns their signatures and dtype rules. They consist of ufuncs, or of one 
 
 from __future__ import annotations
 
-from math import inf
 from typing import Any
 
 import numpy
@@ -57,19 +56,23 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     x, y = (value if type(value) in _SCALARS else wrap_array(tensor_of(value, device=home)) for value in (a, b))
     dtype = _common_inexact(x, y)
     first, second = (cast(tensor_of(value, device=home), dtype) for value in (x, y))
-    mixed = isinstance(x, ndarray) and isinstance(y, ndarray) and INEXACT[y.tensor.dtype] is not dtype
-    if not mixed and type(rtol) in _REALS and type(atol) in _REALS and 0 <= rtol < inf and 0 <= atol < inf:
+    if isinstance(y, ndarray):
+        alike = not isinstance(x, ndarray) or INEXACT[y.tensor.dtype] is dtype
+    else:
+        alike = abs(y) <= 3e4
+    # Within these bounds no tolerance overflows, not even float16's: torch's isclose takes no infinite one.
+    if alike and type(rtol) in _REALS and type(atol) in _REALS and 0 <= rtol <= 0.5 and 0 <= atol <= 3e4:
         try:
             return wrap(kernels.isclose(first, second, rtol, atol, bool(equal_nan)))
         except RuntimeError as error:
             raise explain(error, first, second) from None
     if not (_is_finite(rtol) and _is_finite(atol)):
         warn(f"One of rtol or atol is not valid, atol: {atol}, rtol: {rtol}", RuntimeWarning)
-    # NumPy's scalars are not weak; and the tolerance has the precision of b alone.
-    of_b = wrap_array(cast(y.tensor, INEXACT[y.tensor.dtype])) if mixed else wrap_array(second)
-    tolerance = ufuncs.add(atol, ufuncs.multiply(rtol, ufuncs.absolute(of_b)))
+    # The tolerance has the precision of b alone, and b is finite as it is given: numbers are weak, as NumPy's are not.
+    rtol, atol = (each if type(each) in _SCALARS else wrap_array(tensor_of(each, device=home)) for each in (rtol, atol))
+    given = wrap_array(cast(y.tensor, INEXACT[y.tensor.dtype])) if isinstance(y, ndarray) else y
     x, y = wrap_array(first), wrap_array(second)
-    result = (ufuncs.absolute(x - y) <= tolerance) & ufuncs.isfinite(y) | (x == y)
+    result = ufuncs.less_equal(abs(x - y), atol + rtol * abs(given)) & ufuncs.isfinite(given) | (x == y)
     return result | ufuncs.isnan(x) & ufuncs.isnan(y) if equal_nan else result
 
 

@@ -48,6 +48,19 @@ def test_isclose_of_special_values(xp: Any, dtype: str) -> Any:
     )
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@agrees
+def test_isclose_within_an_infinite_tolerance(xp: Any, dtype: str) -> Any:
+    x = xp.asarray(np.array([*SPECIAL, -6e4, np.finfo(dtype).max], dtype))
+    tolerances = [{"rtol": 1e39}, {"rtol": 1.7e308}, {"atol": 1e39}, {"rtol": xp.float32(1e38), "atol": [7e4]}]
+    with np.errstate(all="ignore"), xp.errstate(all="ignore"):
+        return [
+            xp.isclose(one, other, **within)
+            for within in tolerances
+            for one, other in ((x, x[:, None]), (x, 7e4), (2, x), (x[0], x[7]))
+        ]
+
+
 @agrees
 def test_allclose(xp: Any) -> Any:
     x = xp.asarray([1e10, 1e-7])
