@@ -25,6 +25,7 @@ from tnp._core.errors import copy_mode, explain, long_of, refuse_cast, unassigna
 from tnp._core.mask_selection import Selection, over
 from tnp._core.numpy_version import NUMPY, deprecated
 from tnp._core.promotion import result_type
+from tnp._indexing.assignment import copyto
 from tnp._ufunc import table as ufuncs
 
 _NoValue: Any = numpy._NoValue
@@ -167,17 +168,25 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> ndarray:
     """
     a = asarray(a)
     decimals = long_of(decimals)
-    if out is Ellipsis:
-        raise TypeError("output must be an array")
+    if out is not None:
+        if not isinstance(out, (ndarray, numpy.ndarray)):
+            raise TypeError("output must be an array")
+        if out.size != a.size:
+            raise ValueError("invalid output shape")
     kind = a.dtype.kind
-    if kind in "iu" and decimals >= 0:
-        return ufuncs.positive(a, out=out)
-    if decimals == 0:
-        return ufuncs.rint(a, out=out)
     if kind == "c":
         rounded = round(wrap_array(kernels.parts(a.tensor)), decimals)
-        result = wrap(kernels.from_parts(rounded.tensor))
-        return result if out is None else ufuncs.positive(result, out=out)
+        if out is None:
+            return wrap(kernels.from_parts(rounded.tensor))
+        out.real, out.imag = rounded[..., 0], rounded[..., 1]
+        return out
+    if kind in "iu" and decimals >= 0:
+        if out is None:
+            return ufuncs.positive(a)
+        copyto(out, a)
+        return out
+    if decimals == 0:
+        return ufuncs.rint(a, out=out)
     scale: Any = 10.0 ** builtins.abs(decimals)
     if a.device.type != "cpu":  # CUDA multiplies by the reciprocal of a number, which rounds twice
         dtype = a.tensor.dtype if kind == "f" else tensor_dtype(float)
@@ -264,7 +273,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     complex_parts = tensor.is_complex()
     values = kernels.parts(tensor) if complex_parts else tensor
     real = wrap_array(values).dtype
-    fills = [None if fill is None else _real_fill(fill, real) for fill in (nan, posinf, neginf)]
+    fills = [_real_fill(nan, real), *(None if fill is None else _real_fill(fill, real) for fill in (posinf, neginf))]
     if all(fill is None or not isinstance(fill, ndarray) for fill in fills):
         values = kernels.nan_to_num(values, *fills)
     else:

@@ -216,7 +216,7 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: Any = -1) -> ndarray
 
     Raises
     ------
-    AxisError
+    IndexError
         The array has no such axis.
 
     Notes
@@ -231,15 +231,16 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: Any = -1) -> ndarray
     """
     values = wrap_array(tensor_of(y))
     steps: Any = dx
-    dim = normalize_axis(axis, values.ndim)
     if x is not None:
         places = wrap_array(tensor_of(x, device=values.tensor.device))
+        steps = diff(places, axis=-1 if places.ndim == 1 else axis)
         if places.ndim == 1:
-            steps = diff(places)[(slice(None), *(None,) * (values.ndim - 1 - dim))]
-        else:
-            steps = diff(places, axis=axis)
-    head = (slice(None),) * dim
-    return (steps * (values[(*head, slice(1, None))] + values[(*head, slice(None, -1))]) / 2.0).sum(axis)
+            shape: list[Any] = [1] * values.ndim
+            shape[axis] = steps.shape[0]
+            steps = steps.reshape(shape)
+    ends, starts = [slice(None)] * values.ndim, [slice(None)] * values.ndim
+    ends[axis], starts[axis] = slice(1, None), slice(None, -1)  # Python's lists refuse what is no axis, as in NumPy
+    return (steps * (values[tuple(ends)] + values[tuple(starts)]) / 2.0).sum(axis)
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> ndarray:

@@ -54,6 +54,8 @@ np.array_str(8); np.array2string(2.0); np.var(x, []); np.busday_offset("2024-01-
 np.transpose(f, {}); np.transpose(x, {0, 1}); np.transpose(x, iter([0, 1])); np.zeros({1, 2}); np.reshape(f, {4})
 np.median("a", 1); np.quantile([None], 0.5, axis=3); np.fft.fftshift(1, (0,)); np.gradient(x > 3, edge_order=2)
 np.gradient(b, 1); np.gradient([True], 1); np.matrix_transpose("a")
+np.nan_to_num(f, nan=None); np.nan_to_num(e, nan=None); np.nan_to_num(f, nan={}); np.trapezoid(n)
+np.trapezoid(f, 3, axis=(0,)); np.trapezoid(f, axis=(0,)); np.trapezoid(f, dx=None); np.trapezoid(f, axis=1)
 np.unique(x, axis=(0,)); np.unique(f, axis=(3,)); np.transpose(f, True); np.transpose(x, False)
 np.hamming(np.nan); np.kaiser(np.nan, 1)
 np.geomspace(1, 8, axis=None); np.linspace(1, 8, axis=None); np.gcd.at(x, 9, ["a"])

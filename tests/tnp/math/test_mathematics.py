@@ -137,6 +137,17 @@ def test_round_copies() -> None:
     compare(lambda xp: xp.round(xp.arange(3.0), out=xp.zeros(2)), raises=ValueError)
     compare(lambda xp: xp.round(xp.asarray([14, 25]), -1, xp.zeros(2, int)), raises=TypeError)
     compare(lambda xp: xp.round(xp.asarray([1.5j]), 1, xp.zeros(1)), raises=TypeError)
+    compare(lambda xp: xp.round(xp.arange(3.0), out=(xp.zeros(3),)), raises=TypeError)
+
+
+@pytest.mark.parametrize("decimals", [0, 1, -1])
+@pytest.mark.parametrize("dtype", ["bool", "int32", "float32", "complex64"])
+def test_round_to_out_of_another_shape(dtype: str, decimals: int) -> None:
+    def rounded(xp: Any, shape: tuple[int, ...]) -> Any:
+        return xp.round(sample(xp, (3,), dtype), decimals, xp.zeros(shape, "complex128"))
+
+    for shape in ((2, 3), (3, 1), (1, 3), (), (2,)):
+        compare(lambda xp, shape=shape: rounded(xp, shape), may_raise=ValueError)
 
 
 @pytest.mark.parametrize("dtype", ALL)
