@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from backend_torch.tensors import memory
+from backend_torch.tensors.trace_state import TracedValueError
 from tnp._core import base
 from tnp._core.base import completes, ndarray, wrap_array
-from tnp._core.convert import asarray, element_of, without_class
+from tnp._core.convert import asarray, element_of, sequence_error, without_class
 from tnp._core.errors import warn
 from tnp._manipulation.shape import resize
 
@@ -118,10 +119,15 @@ class flatiter:
         flat = array.ravel()
         if _is_integer(key):
             flat[key]  # NumPy raises IndexError first
-            value = element_of(value, array.dtype)
-            if np.ndim(value):
-                raise ValueError("Error setting single item of array.")
-            flat[key] = value
+            try:
+                value = element_of(value, array.dtype)
+                if np.ndim(value):
+                    raise sequence_error(value, array.dtype)
+                flat[key] = value
+            except TracedValueError:
+                raise
+            except (OverflowError, TypeError, ValueError) as error:
+                raise ValueError("Error setting single item of array.") from error
         else:
             values = asarray(without_class(value), array.dtype, device=array.device).ravel()
             chosen = flat[key]

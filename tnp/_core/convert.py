@@ -820,10 +820,14 @@ def checked_number(value: Any, dtype: np.dtype) -> Any:
         check_fits(value, dtype)
     if dtype.kind != "i" or not isinstance(value, (scalar, np.generic)):
         return value
-    if value.dtype == dtype or value.dtype.kind not in "iuf":
+    if value.dtype == dtype or value.dtype.kind not in "iufc":
         return value
-    readable = not isinstance(value, ndarray) or memory.may_be_asked(value.tensor)
-    return value.item() if readable else value
+    if isinstance(value, ndarray) and not memory.may_be_asked(value.tensor):
+        return value
+    if value.dtype.kind == "c":
+        warn("Casting complex values to real discards the imaginary part", ComplexWarning)
+        return value.item().real
+    return value.item()
 
 
 def check_fits(value: Any, dtype: np.dtype) -> None:

@@ -22,7 +22,7 @@ from backend_torch.tensors.constants import numbers
 from backend_torch.tensors.dtypes import to_torch
 from backend_torch.tensors.shape import broadcasts
 from backend_torch.torch_private.functorch import innermost
-from tnp._core.base import ndarray, scalar, wrap, wrap_array
+from tnp._core.base import ndarray, number, scalar, wrap, wrap_array
 from tnp._core.convert import (
     checked_number,
     element_of,
@@ -185,8 +185,8 @@ def set_item(array: ndarray, key: Any, value: Any) -> None:
             return None
         if isinstance(value, ndarray):
             source = value.tensor
-            number = isinstance(value, scalar) and not tensor.is_floating_point()
-            if source.dtype is tensor.dtype or not (number or source.is_complex()):
+            checked = isinstance(value, scalar) and not tensor.is_floating_point()
+            if source.dtype is tensor.dtype or not (checked or source.is_complex()):
                 try:
                     return indexing.assign(target, source)
                 except RuntimeError:
@@ -195,9 +195,9 @@ def set_item(array: ndarray, key: Any, value: Any) -> None:
         mask = key.tensor
         fits = mask.dtype is BOOL and mask.shape == tensor.shape and tensor.dim() and mask.is_cpu is tensor.is_cpu
         if fits and tensor.dtype not in indexing.SIGNED:  # torch has no kernel for it, and a trace would not notice
-            number = numbers(tensor.dtype, type(value))[value]
+            converted = numbers(tensor.dtype, type(value))[value]
             try:
-                tensor.masked_fill_(mask, number)
+                tensor.masked_fill_(mask, converted)
             except RuntimeError:
                 return _set(array, key, value)
             return None
@@ -214,7 +214,10 @@ def _set(array: ndarray, key: Any, value: Any) -> None:
     if is_itself(value, array, key):
         return None
     plan = parse(tensor, key)
-    value = element_of(value, array.dtype) if plan.is_element else checked_number(value, array.dtype)
+    if plan.is_element:
+        value = element_of(value, array.dtype)
+    elif type(value) is number or not any(each.dim() for each in plan.arrays):  # there NumPy casts the others
+        value = checked_number(value, array.dtype)
     if type(value) is Selection and plan.arrays:
         return assign(array, plan, value)
     bad = indexing.out_of_bounds(tensor, plan) if plan.arrays else None
@@ -353,8 +356,8 @@ def _entry(item: Any, tensor: Tensor) -> Any:
     """An item of a key as an int, or as an int64 or bool tensor."""
     if type(item) is int:
         return _bounded(item)
-    if type(item) is scalar and (number := _integer(item)) is not None:
-        return _bounded(number)
+    if type(item) is scalar and (integer := _integer(item)) is not None:
+        return _bounded(integer)
     if isinstance(item, (ndarray, bool, np.bool_)) or memory.is_tensor(item):
         array = tensor_of(item, device=tensor.device)
     elif isinstance(item, np.ndarray):  # goes to the array's device, as a list does
@@ -421,8 +424,8 @@ def _fitting_mask(mask: Tensor, shape: tuple[int, ...], axis: int) -> Tensor:
 def _check_bounds(tensor: Tensor, plan: Plan) -> None:
     found = indexing.out_of_bounds(tensor, plan)
     if found is not None:
-        number, value = found
-        axis = plan.axes[number]
+        which, value = found
+        axis = plan.axes[which]
         raise _bounds_error(value, axis, tensor.shape[axis])
 
 

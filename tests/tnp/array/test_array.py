@@ -298,6 +298,11 @@ def test_floats_are_no_indices(key: Any) -> None:
     compare(lambda xp: xp.ones((2, 3))[xp.asarray(key)] if type(key) is not tuple else 0, may_raise=IndexError)
 
 
+@pytest.mark.parametrize("value", [300, 2**70, np.nan, 1j, None, "a", {}, np.int64(300), np.complex64(300)], ids=repr)
+def test_flat_says_what_does_not_fit_an_element(value: Any) -> None:
+    compare(lambda xp: xp.zeros(3, "int8").flat.__setitem__(1, value), raises=ValueError)
+
+
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("value", [7, 1.5, [1], [1, 2, 3], [[1, 2], [3, 4]], range(100), [], None], ids=repr)
 @pytest.mark.parametrize("key", [k for k in FLAT_KEYS if not (isinstance(k, list) and len(set(k)) < len(k))], ids=repr)

@@ -888,13 +888,17 @@ def test_a_sequence_to_a_boolean_element(xp: Any, value: Any) -> Any:
     return x, y, z
 
 
-@pytest.mark.parametrize("value", [np.nan, np.float64(np.nan), np.int64(300), np.float64(300), 2.5, np.uint8(7)])
-@pytest.mark.parametrize("key", [0, (), (1,), slice(None)])
+FITTING = [np.nan, np.float64(np.nan), np.int64(300), np.float64(300), 2.5, np.uint8(7), np.complex64(300), 300]
+FITTING += [np.complex128(complex(np.inf, 1)), np.complex64(complex(np.nan, 1)), np.complex128(2.7 - 1j)]
+
+
+@pytest.mark.parametrize("value", FITTING)
+@pytest.mark.parametrize("key", [0, (), (1,), slice(None), slice(None, None, -1), [0, 2], np.arange(3) != 1])
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_a_number_has_to_fit_the_element(value: Any, key: Any, wrapped: bool) -> None:
     def written(xp: Any) -> Any:
         x = xp.asarray(1, "b") if key == () else xp.ones(3, "b")
-        if value != value and key == slice(None):
+        if not np.isfinite(value) and not isinstance(key, (int, tuple)):
             return None  # what a cast of NaN gives, the processor decides
         x[key] = xp.asarray([value])[0] if wrapped else value
         return x
