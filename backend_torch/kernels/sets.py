@@ -59,7 +59,10 @@ def unique_rows(rows: Tensor, index: bool, inverse: bool, counts: bool) -> Uniqu
     dtype = rows.dtype
     keys = ordered(rows)
     if rows.shape[1]:
-        order = sorting.lexsort([keys[:, i] for i in reversed(range(rows.shape[1]))], 0)
+        places = keys
+        if dtype is torch.float16:  # NumPy's order of records has a NaN of this dtype alone before all numbers
+            places = torch.where(keys.isnan(), -torch.inf, keys.to(torch.float32).clamp(min=-1e9))
+        order = sorting.lexsort([places[:, i] for i in reversed(range(rows.shape[1]))], 0)
     else:
         order = torch.arange(len(rows), device=rows.device)
     arranged = keys[order]

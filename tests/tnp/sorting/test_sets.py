@@ -141,6 +141,17 @@ def test_what_says_to_sort_has_a_truth(xp: Any, flag: list[int]) -> Any:
     return xp.unique(xp.asarray([3, 1, 3]), sorted=xp.asarray(flag))
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+@agrees
+def test_unique_slices_with_what_is_not_finite(xp: Any, dtype: str, axis: int) -> Any:
+    values = np.random.default_rng(3).choice([np.nan, -np.inf, np.inf, 0.0, -6e4], (3, 30))
+    flags = {"return_index": True, "return_inverse": True, "return_counts": True}
+    return xp.unique(xp.asarray(values.astype(dtype)), axis=axis, **flags), xp.unique(
+        xp.asarray(values[:, ::2].astype(dtype)).T, axis=axis, **flags
+    )
+
+
 @pytest.mark.parametrize(
     "axis",
     [0.0, np.float64(0), "0", [0], (0,), True, np.True_, 1j, np.array(0), np.array([0]), [], (0.0,), (0, 0), 10**30],
