@@ -153,6 +153,8 @@ class GeneralizedUfunc(Ufunc):
         if unknown:
             raise TypeError(f"{self.__name__}() got an unexpected keyword argument '{next(iter(unknown))}'")
         order = checked_order(order)
+        if subok.__class__ is not bool:
+            raise TypeError("'subok' must be a boolean")
         outs = outputs(self.nout, out)
         inputs, (target,), _ = self._operands(operands, outs, casting, dtype, signature, sig)
         cores = self._present(inputs)

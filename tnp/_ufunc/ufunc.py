@@ -213,6 +213,8 @@ class Ufunc:
         if operands[-1] is _MISSING:
             raise TypeError(f"{self.__name__}() takes from 2 to {self.nargs} positional arguments but 1 was given")
         order = checked_order(order)
+        if subok.__class__ is not bool:
+            raise TypeError("'subok' must be a boolean")
         outs = outputs(self.nout, out)
         if any(map(symbolic.is_symbol, operands)):
             operands = with_sizes(operands)
@@ -279,10 +281,10 @@ class Ufunc:
             resolved = self._resolved(tuple(dtypes), casting, **self._fixed(dtype, signature, sig))
         except TypeError as error:
             has_loop = type(error) is not TypeError  # NumPy refuses the casts of Python's integers first
-            if has_loop and dtype is not None and np.dtype(dtype).kind in "iu":
+            if has_loop and dtype is not None and (kind := np.dtype(dtype).kind) in "biu":
                 for value in tensors:
                     if type(value) is int:
-                        np.array(value, dtype)
+                        long_of(value) if kind == "b" else np.array(value, dtype)
             raise
         if has_numbers:
             for operand, wanted in zip(operands, resolved, strict=False):

@@ -144,6 +144,8 @@ def _of_vectors(tensor: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool)
         total = sizes.sum(axes, keepdims=keepdims)
         total **= reciprocal(ord, dtype=total.dtype)
         return total
+    if isinstance(ord, int) and not -(2**63) <= ord < 2**64:
+        reciprocal(ord, dtype=sizes.dtype)  # NumPy's has no loop for it, and says so
     exponent = float(ord)
     total = (sizes**exponent).sum(axes, keepdims=keepdims)
     if exponent > 0 and autodiff.may_be_differentiated(total.tensor):
