@@ -14,7 +14,7 @@ from backend_torch.kernels import fft as kernels
 from tnp._core.base import ndarray
 from tnp._core.convert import asarray, tensors_of
 from tnp._core.errors import normalize_axis, warn
-from tnp.fft._one_axis import check_norm, checked_real, delivered, points, real_result
+from tnp.fft._one_axis import check_norm, checked_real, delivered, line, points, real_result
 
 Tensor = Any
 
@@ -41,14 +41,7 @@ def _grid(
         axes = range(-(tensor.dim() if s is None else len(s)), 0)
     if s is not None and len(s) != len(axes):
         raise ValueError("Shape and axes have different lengths.")
-    try:
-        axes = [normalize_axis(axis, tensor.dim()) for axis in axes]
-    except (TypeError, IndexError):
-        if s is None:
-            list(np.take(tuple(tensor.shape), axes))  # NumPy reads the lengths first, and raises the error
-        raise
-    lengths = [None] * len(axes) if s is None else list(s)
-    if s is not None and None in lengths:
+    if s is not None and None in list(s):
         warn(
             "Passing an array containing `None` values to `s` is deprecated in NumPy 2.0 and will raise an error in a "
             "future version of NumPy. To use the default behaviour of the corresponding 1-D transform, pass the value "
@@ -56,6 +49,16 @@ def _grid(
             "can be omitted.",
             DeprecationWarning,
         )
+    if halved and s is not None and len(axes):  # NumPy transforms the last axis before it looks at the others
+        line(tensor, None if s[-1] in (None, -1) else s[-1], axes[-1], norm, halved)
+        checked_real(tensor)
+    try:
+        axes = [normalize_axis(axis, tensor.dim()) for axis in axes]
+    except (TypeError, IndexError):
+        if s is None:
+            list(np.take(tuple(tensor.shape), axes))  # NumPy reads the lengths first, and raises the error
+        raise
+    lengths = [None] * len(axes) if s is None else list(s)
     if half and lengths[-1] is None:
         lengths[-1] = 2 * (tensor.shape[axes[-1]] - 1)
     whole = (None, -1)

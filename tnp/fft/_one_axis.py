@@ -30,10 +30,15 @@ def check_norm(norm: Any) -> None:
         raise ValueError(f'Invalid norm value {norm}; should be "backward","ortho" or "forward".')
 
 
-def points(n: Any, halved: bool = False) -> int:
-    """Return the number of points of a transform, at least one; True counts as one only where NumPy halves it."""
+def check_points(n: Any) -> None:
+    """Raise ValueError for less than one point."""
     if n < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
+
+
+def points(n: Any, halved: bool = False) -> int:
+    """Return the number of points of a transform, at least one; True counts as one only where NumPy halves it."""
+    check_points(n)
     count = as_length(n)
     if n is True and not halved:
         raise TypeError("an integer is required")
@@ -68,29 +73,22 @@ def delivered(result: Tensor, out: Any) -> Any:
     return put_back(out, target)
 
 
-def _length(shape: tuple[int, ...], axis: Any) -> int:
-    """Return the length of an axis, which NumPy reads as an index here; AxisError if there is none."""
-    try:
-        return shape[normalize_axis(axis, len(shape))]
-    except OverflowError:
-        return shape[axis]
-
-
 def _check_line(a: Any, shape: tuple[int, ...], n: Any, axis: Any) -> None:
     """Raise NumPy's errors for data that no tensor can hold, in NumPy's order."""
-    points(_length(shape, axis) if n is None else n)
+    check_points(shape[axis] if n is None else n)
     np.result_type(np.asarray(a), 1.0)
     normalize_axis(axis, len(shape))
 
 
-def _line(a: Any, n: Any, axis: Any, norm: Any, halved: bool = False) -> tuple[Tensor, int, int]:
+def line(a: Any, n: Any, axis: Any, norm: Any, halved: bool = False) -> tuple[Tensor, int, int]:
     """Return the tensor, the number of points and the axis of a transform along one axis."""
     (tensor,) = tensors_of(a, check=lambda shape: _check_line(a, shape, n, axis))
     if n is None:
-        n = _length(tuple(tensor.shape), axis)
-    count = points(n, halved)
+        n = tuple(tensor.shape)[axis]
+    check_points(n)
     check_norm(norm)
-    return tensor, count, normalize_axis(axis, tensor.dim())
+    axis = normalize_axis(axis, tensor.dim())
+    return tensor, points(n, halved), axis
 
 
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> ndarray:
@@ -131,7 +129,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, o
     >>> np.fft.fft([1.0, 2.0, 3.0, 4.0])
     array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
-    tensor, count, axis = _line(a, n, axis, norm)
+    tensor, count, axis = line(a, n, axis, norm)
     return delivered(kernels.fft(tensor, (count,), (axis,), norm), out)
 
 
@@ -173,7 +171,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     >>> np.fft.ifft([4.0, 0.0, 0.0, 0.0])
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
-    tensor, count, axis = _line(a, n, axis, norm)
+    tensor, count, axis = line(a, n, axis, norm)
     return delivered(kernels.ifft(tensor, (count,), (axis,), norm), out)
 
 
@@ -217,7 +215,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     >>> np.fft.rfft([1.0, 2.0, 3.0, 4.0])
     array([10.+0.j, -2.+2.j, -2.+0.j])
     """
-    tensor, count, axis = _line(a, n, axis, norm, halved=True)
+    tensor, count, axis = line(a, n, axis, norm, halved=True)
     return delivered(kernels.rfft(checked_real(tensor), count, axis, norm), out)
 
 
@@ -264,10 +262,10 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
 
 
 def _half_line(a: Any, n: Any, axis: Any, norm: Any) -> tuple[Tensor, int, int]:
-    tensor = tensor_of_shape(a, lambda shape: n is None and _length(shape, axis))
+    tensor = tensor_of_shape(a, lambda shape: n is None and shape[axis])
     if n is None:
-        n = 2 * (_length(tuple(tensor.shape), axis) - 1)
-    return _line(tensor, n, axis, norm)
+        n = 2 * (tuple(tensor.shape)[axis] - 1)
+    return line(tensor, n, axis, norm)
 
 
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> ndarray:
@@ -354,5 +352,5 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     >>> np.fft.ihfft([4.0, 0.0, 0.0, 0.0])
     array([1.-0.j, 1.-0.j, 1.-0.j])
     """
-    tensor, count, axis = _line(a, n, axis, norm, halved=True)
+    tensor, count, axis = line(a, n, axis, norm, halved=True)
     return delivered(kernels.conj(kernels.rfft(checked_real(tensor), count, axis, _SWAPPED[norm])), out)
