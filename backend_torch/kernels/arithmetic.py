@@ -194,6 +194,11 @@ def _power_whole(z: Tensor, exponent: int) -> Tensor:
     return product.clone() if exponent == 1 else product if exponent > 0 else _reciprocal_complex(product)
 
 
+def _is_few(number: Any) -> bool:
+    """Whether NumPy raises complex numbers to this power by products."""
+    return bool(number == number.real and number != 0 and abs(number) < 100 and number.real.is_integer())
+
+
 _root = hosted(np.sqrt, torch.sqrt)  # MKL's roots, which are torch's on the CPU, are off by a bit now and then
 
 
@@ -213,7 +218,7 @@ def _power_number(x: Tensor, number: Any) -> Tensor:
             return torch.sqrt(x)
         if number == -1:
             return _reciprocal_complex(x)
-        if number == number.real and number != 0 and abs(number) < 100 and number.real.is_integer() and not arrays(x):
+        if _is_few(number) and not arrays(x):
             return _power_whole(x, int(number.real))
     elif x.dtype not in SIGNED:
         if number == 2:
@@ -221,6 +226,13 @@ def _power_number(x: Tensor, number: Any) -> Tensor:
         if number >= 0:
             return torch.pow(x, number)
     return power.resolve(x.dtype, x.dtype)(x, constants(x.dtype, type(number))[number])
+
+
+def _float_power_number(x: Tensor, number: Any) -> Tensor:
+    """Return the power, by products where NumPy computes it so."""
+    if x.is_complex() and _is_few(number) and not arrays(x):
+        return _power_whole(x, int(number.real))
+    return float_power.resolve(x.dtype, x.dtype)(x, constants(x.dtype, type(number))[number])
 
 
 # torch multiplies the second operand by alpha = 1+0j, and inf * 0 is nan: https://github.com/pytorch/pytorch/issues/82510
@@ -240,7 +252,7 @@ power = Kernel(
     inplace=None if HAS_VECTORS else large_enough(Tensor.pow_),
     scalar_right=_power_number,
 )
-float_power = Kernel(_power_vectors, complex=hosted(np.power, _power_complex))
+float_power = Kernel(_power_vectors, complex=hosted(np.power, _power_complex), scalar_right=_float_power_number)
 DIRECT[_power_float] = torch.pow
 # torch negates 0j to 0j where the vector is long enough.
 negative = Kernel(torch.neg, unsigned=same_bits(torch.neg), complex=hosted(np.negative, by_parts(torch.neg)))

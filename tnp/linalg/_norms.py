@@ -156,7 +156,7 @@ def _of_vectors(tensor: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool)
 
 def _of_matrices(tensor: Tensor, ord: Any, rows: int, columns: int, keepdims: bool) -> Any:
     if ord is None or ord in ("f", "fro"):
-        return wrap(kernels.euclidean(tensor, (rows, columns), kept(keepdims)))
+        return wrap(kernels.euclidean(tensor, (rows, columns), bool(keepdims)))
     if ord in (2, -2, "nuc"):
         values = svd(wrap_array(tensor.movedim((rows, columns), (-2, -1))), compute_uv=False)
         if ord == 2:

@@ -507,6 +507,9 @@ def test_per_example_gradients_of_torch(device: str) -> None:
         lambda x, y: np.unique_values(x[:0]),
         lambda x, y: np.sin.at(x, -1),
         lambda x, y: np.sum(x, out=y),
+        lambda x, y: np.linalg.matrix_norm(x[None], keepdims="abc"),
+        lambda x, y: np.float_power(1e250j * x, 1),
+        lambda x, y: np.float_power(x + 2j * x, 7.0),
     ],
 )
 def test_found_by_the_fuzzer(function: Any) -> None:
