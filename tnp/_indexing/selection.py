@@ -553,7 +553,12 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> ndarray:
         raise ValueError("select with an empty condition list is not possible")
     home = home_of((*condlist, *choicelist, default))
     masks = [tensor_of(condition, device=home) for condition in condlist]
-    *options, result = _promoted([*choicelist, default], home)
+    try:
+        *options, result = _promoted([*choicelist, default], home)
+    except OverflowError:
+        if 0 not in broadcast(*[tuple(each.shape) for each in masks], *map(np.shape, choicelist)):
+            raise
+        *options, result = _promoted([*choicelist, 0], home)  # NumPy converts a default where there is an element
     _fit_or_raise(*masks)
     _fit_or_raise(*options, result)
     for place, mask in enumerate(masks):

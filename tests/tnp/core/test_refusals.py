@@ -62,6 +62,7 @@ np.fft.fft(1, True); np.fft.irfft(1, 2.5); np.fft.fft(1); np.fft.rfft(f, axis=3)
 np.fft.fft(f, axis="a"); np.fft.hfft(1); np.fft.rfft2(z, (2, 3))
 np.fft.ihfft(1, 1.5, axis="a"); np.fft.irfft(f, axis=None)
 np.nan_to_num(f, nan=None); np.nan_to_num(e, nan=None); np.nan_to_num(f, nan={}); np.trapezoid(n)
+np.select([b], [n], 2**70)
 np.trapezoid(f, 3, axis=(0,)); np.trapezoid(f, axis=(0,)); np.trapezoid(f, dx=None); np.trapezoid(f, axis=1)
 np.unique(x, axis=(0,)); np.unique(f, axis=(3,)); np.transpose(f, True); np.transpose(x, False)
 np.hamming(np.nan); np.kaiser(np.nan, 1)
@@ -205,6 +206,7 @@ def test_refused_as_by_numpy(code: str) -> None:
 
 
 ACCEPTED = """
+np.select([b[:0]], [n], -(2**70)); np.select([b], [np.zeros((0, 1), int)], 2**64)
 np.fmin.reduce(x, axis=1, dtype=float); np.fmax.reduce(x, dtype=np.float32)
 np.interp(z[:2], [0.0, 1.0], [1j, 2.0], period=1); np.interp(x.T, [0.0, 1.0], [1j, 2.0], period=7)
 np.std(3, -1, where=b[:1][0]); np.nanvar(np.asarray(1.0), 0); np.nanmean(2.0, -1)
