@@ -17,7 +17,7 @@ from backend_torch.native import heads
 from backend_torch.tensors import creation
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import SIGNED, to_numpy, to_torch
-from tnp._core.base import SCALARS, ndarray, number, wrap, wrap_array
+from tnp._core.base import SCALARS, ndarray, number, scalar, wrap, wrap_array
 from tnp._core.convert import array, asarray, tensor_of, with_sizes
 from tnp._core.dtype_table import PLAIN
 from tnp._core.dtypes import tensor_dtype
@@ -169,7 +169,7 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> ndarray:
     a = asarray(a)
     decimals = long_of(decimals)
     if out is not None:
-        if not isinstance(out, (ndarray, numpy.ndarray)):
+        if isinstance(out, scalar) or not isinstance(out, (ndarray, numpy.ndarray)):
             raise TypeError("output must be an array")
         if out.size != a.size:
             raise ValueError("invalid output shape")

@@ -138,6 +138,7 @@ def test_round_copies() -> None:
     compare(lambda xp: xp.round(xp.asarray([14, 25]), -1, xp.zeros(2, int)), raises=TypeError)
     compare(lambda xp: xp.round(xp.asarray([1.5j]), 1, xp.zeros(1)), raises=TypeError)
     compare(lambda xp: xp.round(xp.arange(3.0), out=(xp.zeros(3),)), raises=TypeError)
+    compare(lambda xp: xp.round(1j, out=xp.zeros(3, complex)[0]), raises=TypeError)
 
 
 @pytest.mark.parametrize("decimals", [0, 1, -1])
