@@ -313,6 +313,12 @@ def without_leading_ones(value: Tensor, ndim: int) -> Tensor:
     return value
 
 
+def picked_value(value: Tensor, ndim: int) -> Tensor:
+    """Drop leading dimensions that assignment through index arrays ignores: all, if what is left has no elements."""
+    last = value.shape[max(0, value.dim() - ndim) :]
+    return value.reshape(last) if 0 in last else without_leading_ones(value, ndim)
+
+
 def put(tensor: Tensor, plan: Plan, value: Tensor) -> None:
     """Write ``value``, of the tensor's dtype, broadcast to the selection. The last of repeated writes stays.
 
@@ -414,7 +420,7 @@ def _put(view: Tensor, picks: Picks, plan: Plan, value: Tensor) -> None:
     differentiated = math.prod(broadcast) != 1 and (value.requires_grad or not has_values(value))
     if value.dim() or differentiated:
         position, count = plan.position, len(broadcast)
-        value = without_leading_ones(value, count + len(rest))
+        value = picked_value(value, count + len(rest))
         sizes = tuple(target.shape[len(dims) :])
         shape = (*sizes[:position], *broadcast, *sizes[position:])
         first = value.dim() - len(shape) + position  # the dimension of value that aligns with the arrays' first

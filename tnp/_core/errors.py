@@ -244,6 +244,8 @@ def output_error(out: tuple[int, ...], result: tuple[int, ...]) -> ValueError:
 
 def unassignable(given: tuple[int, ...], wanted: tuple[int, ...], what: str = "input array") -> ValueError:
     """Return the error that NumPy raises for values whose shape does not broadcast to that of their places."""
+    while what == "input array" and len(given) > len(wanted) and given[0] == 1:
+        given = given[1:]  # which are ignored
     return ValueError(
         f"could not broadcast {what} from shape {shapes_text([given])} into shape {shapes_text([wanted])}"
     )

@@ -486,8 +486,11 @@ def _value_error(shape: tuple[int, ...], selected: tuple[int, ...], plan: Plan) 
             f"{selected[0]} output values where the mask is true"
         )
     if plan.arrays:
-        return ValueError(
-            f"shape mismatch: value array of shape {shapes_text([shape])} could not be broadcast to "
-            f"indexing result of shape {shapes_text([selected])}"
-        )
+        return unpicked(shape, selected)
     return unassignable(shape, selected)
+
+
+def unpicked(shape: tuple[int, ...], selected: tuple[int, ...]) -> ValueError:
+    """Return the error of a value that does not broadcast to what index arrays select."""
+    text = f"shape mismatch: value array of shape {shapes_text([shape])} could not be broadcast to "
+    return ValueError(text + f"indexing result of shape {shapes_text([selected])}")

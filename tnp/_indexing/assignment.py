@@ -16,9 +16,9 @@ from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import tensor_of, value_of
 from tnp._core.dtypes import DtypeError
-from tnp._core.errors import normalize_axis, refuse_cast, shapes_text, unassignable
+from tnp._core.errors import normalize_axis, refuse_cast, unassignable
 from tnp._core.index_arguments import has_own_dtype, in_mode, index_mode, index_tensor, target_of, writeable_tensor
-from tnp._core.indexing import BOOL, assignable
+from tnp._core.indexing import BOOL, assignable, unpicked
 from tnp._core.strided_views import put_back
 from tnp._indexing.selection import WEAK, along, within
 
@@ -309,10 +309,7 @@ def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: Any) -> None:
 
     def check(selected: tuple[int, ...]) -> None:
         if not assignable(tuple(source.shape), selected):
-            raise ValueError(
-                f"shape mismatch: value array of shape {shapes_text([tuple(source.shape)])} could not be broadcast to "
-                f"indexing result of shape {shapes_text([selected])}"
-            )
+            raise unpicked(tuple(source.shape), selected)
 
     picks = within(tensor, picks, dim, check)
     source = indexing.without_leading_ones(source, picks.dim())

@@ -15,12 +15,13 @@ import numpy as np
 
 from backend_torch.autodiff import transform_levels
 from backend_torch.kernels import joining as kernels
-from backend_torch.kernels.indexing import without_leading_ones
+from backend_torch.kernels.indexing import picked_value, without_leading_ones
 from backend_torch.native import heads
 from backend_torch.tensors import memory
 from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import tensor_of, tensors_of
 from tnp._core.errors import long_of, moved_axis, normalize_axes, normalize_axis, unassignable
+from tnp._core.indexing import unpicked
 from tnp._core.readonly_views import view_of
 from tnp._manipulation.joining import concatenate
 
@@ -391,11 +392,13 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
         indices = np.arange(length + count, dtype=_index_dtype(length + count))
         order = np.insert(indices[:length], place, indices[length:])
     shape = (*tensor.shape[:axis], count, *tensor.shape[axis + 1 :])
-    new = without_leading_ones(new, tensor.dim())
+    given, strip, refusal = new, without_leading_ones, unassignable
+    if places.size != 1:
+        strip, refusal = picked_value, unpicked
     try:
-        new = new.to(tensor.device).expand(shape)
+        new = strip(new, tensor.dim()).to(tensor.device).expand(shape)
     except RuntimeError:
-        raise unassignable(new.shape, shape) from None
+        raise refusal(tuple(given.shape), shape) from None
     is_fortran = memory.is_fortran(tensor)  # and so is the result
     if is_fortran:
         tensor, new, axis = memory.reversed_axes(tensor), memory.reversed_axes(new), tensor.dim() - 1 - axis

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import warnings
 from collections import namedtuple
@@ -955,3 +956,13 @@ def test_an_ellipsis_of_no_dimensions_is_a_view(xp):
     views = x[...], type(x).__getitem__(x, ...), x[(...,)]
     views[1][...] = 7.0
     return [view.base is x for view in views], views, x, type(x[()][...]).__name__
+
+
+EMPTY = [np.zeros(0, int), (np.zeros(0, int), 0), (slice(None), np.zeros(0, int)), np.zeros((0, 3), int), slice(0)]
+
+
+@pytest.mark.parametrize("key", EMPTY, ids=repr)
+@pytest.mark.parametrize("ndim", [1, 2, 3])
+def test_no_elements_are_written_to_no_places(key: Any, ndim: int) -> None:
+    for shape in itertools.product((0, 1, 2), repeat=ndim):
+        compare(put_zeros, (4, 2), key, np.zeros(shape), "float64", may_raise=ValueError)

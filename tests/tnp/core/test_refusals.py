@@ -206,6 +206,7 @@ def test_refused_as_by_numpy(code: str) -> None:
 
 
 ACCEPTED = """
+np.insert(2.0, np.zeros(0, int), np.zeros((3, 0))); np.insert(x, np.zeros(0, int), np.zeros((2, 0, 1)), 0)
 np.select([b[:0]], [n], -(2**70)); np.select([b], [np.zeros((0, 1), int)], 2**64)
 np.fmin.reduce(x, axis=1, dtype=float); np.fmax.reduce(x, dtype=np.float32)
 np.interp(z[:2], [0.0, 1.0], [1j, 2.0], period=1); np.interp(x.T, [0.0, 1.0], [1j, 2.0], period=7)

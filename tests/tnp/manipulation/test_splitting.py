@@ -173,8 +173,7 @@ def test_the_users_own_numbers_are_in_the_message():
         tnp.insert(array, 7, 0, axis=1)
     with pytest.raises(IndexError, match=r"^index 7 is out of bounds for axis 1 with size 3$"):
         tnp.delete(array, 7, axis=1)
-    with pytest.raises(ValueError, match=r"\(2,\) into shape \(3,3\)"):
-        tnp.insert(array, [0, 0, 1], [1, 2], axis=0)
+    compare(lambda xp: xp.insert(xp.zeros((2, 3)), [0, 0, 1], [1, 2], axis=0), raises=ValueError)
 
 
 @pytest.mark.parametrize("dtype", ALL)
