@@ -270,10 +270,8 @@ def histogram(
     (array([0, 2, 1]), array([0, 1, 2, 3]))
     """
     array, weighing = _raveled(a, weights)
-    if weights is None and not density and type(bins) in (int, str) and _are_numbers(range):
-        if given := host.arrays(array.tensor):
-            found = np.histogram(given[0], bins, range)
-            return wrap_array(host.wrapped(found[0])), wrap_array(host.wrapped(found[1]))
+    if found := _by_numpy(array, bins, range, density, weighing):
+        return found
     edges, uniform = _edges(array, bins, range, weighing)
     common = edges.dtype if uniform else np.promote_types(array.dtype, edges.dtype)
     counts = _counts(array, edges, weighing, common, uniform)
@@ -281,6 +279,19 @@ def histogram(
         widths = diff(edges).astype(float)
         return counts / widths / counts.sum(), edges
     return counts, edges
+
+
+def _by_numpy(array: ndarray, bins: Any, range: Any, density: Any, weights: Any) -> tuple[ndarray, ndarray] | None:
+    """Return what NumPy's function finds in the arrays' memory; None if torch has to compute."""
+    if type(bins) not in (int, str, ndarray) or not _are_numbers(range):
+        return None
+    given = host.arrays(*(each.tensor for each in (array, weights, bins) if isinstance(each, ndarray)))
+    if given is None:
+        return None
+    edges = given.pop() if type(bins) is ndarray else bins
+    with np.errstate(all="ignore"):
+        found = np.histogram(given[0], edges, range, density, None if weights is None else given[1])
+    return wrap_array(host.wrapped(found[0])), bins if type(bins) is ndarray else wrap_array(host.wrapped(found[1]))
 
 
 def _are_numbers(range: Any) -> bool:

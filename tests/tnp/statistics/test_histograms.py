@@ -257,3 +257,19 @@ def test_histograms_of_points_and_their_edges() -> None:
         return whole, edges, part, ends, xp.histogramdd(points, bins=2, density=True)
 
     compare(counted, rtol=1e-12)
+
+
+def test_many_values_with_weights_density_and_edges() -> None:
+    """Of more values than the native core gives to NumPy."""
+
+    def found(xp: Any) -> Any:
+        random = np.random.default_rng(0)
+        x, weights = xp.asarray(random.normal(size=40_000)), xp.asarray(random.uniform(size=40_000).astype("f4"))
+        edges = xp.linspace(-3, 3, 31)
+        of_edges = xp.histogram(x, edges, weights=weights.astype("f8"))
+        return [
+            xp.histogram(x, 50, weights=weights), xp.histogram(x, edges), of_edges, of_edges[1] is edges,
+            xp.histogram(x, 20, (-1, 2), density=True), xp.histogram(x, "sqrt", density=True),
+        ]  # fmt: skip
+
+    compare(found, rtol=1e-6)
