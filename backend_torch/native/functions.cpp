@@ -1464,6 +1464,32 @@ PyObject* spread(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
+// Reduce several axes: as one, if they are neighbours and no rounding depends on the order, or else by torch's kernel.
+template <int KIND>
+PyObject* reduce_axes(const at::Tensor& tensor, PyObject* given, bool keeps) {
+  int8_t dtype = dtype_of(tensor);
+  int64_t dim = tensor.dim(), axis;
+  c10::SmallVector<int64_t, 6> axes;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(given); i++) {
+    if (!read_axis(PyTuple_GET_ITEM(given, i), dim, axis)) return nullptr;
+    axes.push_back(axis);
+  }
+  std::ranges::sort(axes);
+  bool is_place = KIND == ARGMAX || KIND == ARGMIN, is_twice = std::ranges::adjacent_find(axes) != axes.end();
+  if (axes.empty() || is_place || is_twice || (!keeps && axes.size() == static_cast<size_t>(dim))) return nullptr;
+  bool is_exact = KIND == ANY || KIND == ALL || ((KIND == SUM || KIND == PROD) && !(bit(dtype) & (FLOATS | COMPLEX)));
+  bool are_neighbours = axes.back() - axes.front() + 1 == static_cast<int64_t>(axes.size());
+  if (keeps || !is_exact || !are_neighbours || !is_dense(tensor) || tensor.numel() >= LARGE)
+    return by_kernel<KIND>(tensor, at::IntArrayRef(axes), keeps, dtype);
+  c10::IntArrayRef sizes = tensor.sizes();
+  Shape shape(sizes.slice(0, axes.front())), strides;
+  shape.push_back(c10::multiply_integers(sizes.slice(axes.front(), axes.size())));
+  shape.append(sizes.begin() + axes.back() + 1, sizes.end());
+  strides.resize(shape.size(), 1);
+  for (int64_t i = static_cast<int64_t>(shape.size()) - 2; i >= 0; i--) strides[i] = strides[i + 1] * shape[i + 1];
+  return reduce_axis<KIND>(view(tensor, shape, strides, tensor.storage_offset(), tensor.dtype()), axes.front(), false, dtype);
+}
+
 // sum(x, axis, dtype, out, keepdims, initial, where) and prod; mean without initial; max and min without dtype; any and
 // all without both; argmax and argmin without where too.
 template <int KIND>
@@ -1483,6 +1509,7 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (tensor == nullptr || tensor->numel() == 0 || tensor->numel() >= LARGE || tensor->dim() == 0) return nullptr;
     int8_t dtype = dtype_of(*tensor);
     if (dtype == NONE || dtype >= LOOPS) return nullptr;
+    if (PyTuple_CheckExact(args[1])) return reduce_axes<KIND>(*tensor, args[1], args[KEEPDIMS] == Py_True);
     int64_t axis = 0, dim = tensor->dim(), stride;
     bool is_all = args[1] == Py_None, keeps = args[KEEPDIMS] == Py_True;
     if (!is_all) {

@@ -709,6 +709,22 @@ def test_unary_functions_of_any_layout(name: str, dtype: str) -> None:
     compare(of, may_raise=TypeError)
 
 
+@pytest.mark.parametrize("name", ["all", "any", "max", "mean", "min", "prod", "sum"])
+@pytest.mark.parametrize("dtype", ["?", "u1", "i8", "f4", "f8", "c16"])
+def test_several_axes(name: str, dtype: str, without_heads: Callable[[Callable[[], Any]], Any]) -> None:
+    values = numpy.random.default_rng(0).integers(0, 3, (3, 4, 5, 2)).astype(dtype)
+    layouts: list[Callable[[Any], Any]] = [lambda x: x, lambda x: x[:, ::2], lambda x: x[:, :0], lambda x: x[0, 0]]
+    for layout, keepdims in itertools.product(layouts, [False, True]):
+        for axes in ((0, 1), (2, 1), (-1, 0), (0, 1, 2), (0, 1, 2, 3), (1,), (), (0, 0), (0, 9)):
+            compare(
+                lambda xp: getattr(xp, name)(layout(xp.asarray(values)), axis=axes, keepdims=keepdims),  # noqa: B023
+                rtol=1e-6,
+                may_raise=(ValueError, numpy.exceptions.AxisError),
+            )
+            call = functools.partial(getattr(tnp, name), layout(tnp.asarray(values)), axis=axes, keepdims=keepdims)
+            assert outcome(call) == without_heads(call)
+
+
 def test_indices_that_are_written_while_they_are_read() -> None:
     def written(xp: Any) -> Any:
         x, y = xp.asarray([3, 1, 0, 2, 4]), xp.arange(5)
