@@ -273,6 +273,7 @@ def histogram(
     if found := _by_numpy(array, bins, range, density, weighing):
         return found
     edges, uniform = _edges(array, bins, range, weighing)
+    edges = bins if type(bins) is ndarray else edges
     common = edges.dtype if uniform else np.promote_types(array.dtype, edges.dtype)
     counts = _counts(array, edges, weighing, common, uniform)
     if density:
