@@ -118,7 +118,7 @@ class Methods:
         if inplace:
             self.tensor.copy_(swapped)
             return self
-        return wrap_array(swapped)
+        return wrap_array(memory.owned(swapped))
 
     def choose(self, *choices: Any, out: Any = None, mode: str = "raise") -> ndarray:
         """Construct an array from an index array and a list of arrays, or several; see `tnp.choose`."""

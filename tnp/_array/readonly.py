@@ -74,7 +74,10 @@ class readonly(ndarray):
     def base(self) -> ndarray | None:
         """The array that this one is a view of, or None if it has memory of its own."""
         source = memory.source_of(self.tensor)
-        return source if isinstance(source, ndarray) else ndarray.base.__get__(self)
+        if not isinstance(source, ndarray):
+            return ndarray.base.__get__(self)  # type: ignore[no-any-return]
+        owner = source.base if type(source) in (ndarray, type(self)) else None  # of a derived class the view itself
+        return source if owner is None else owner
 
     @property
     def real(self) -> ndarray:

@@ -541,7 +541,8 @@ def tile(A: Any, reps: Any) -> ndarray:
     try:
         if all(count == 1 for count in counts):
             return wrap_array(memory.copied(tensor[(None,) * (len(counts) - tensor.dim())]))
-        return wrap_array(kernels.tile(tensor, (1,) * (tensor.dim() - len(counts)) + counts))
+        made = kernels.tile(tensor, (1,) * (tensor.dim() - len(counts)) + counts)
+        return wrap_array(made.view(made.shape))  # a view, as NumPy's, of which the base is another array
     except RuntimeError as error:
         if not tensor.numel():
             np.tile(np.empty(tuple(tensor.shape)), counts)  # NumPy only multiplies the lengths, and raises for them

@@ -96,7 +96,7 @@ def einsum(
     computed = _dtype(tensors, target, wanted, casting)
     result = kernels.einsum(inputs, output, [cast(tensor, computed) for tensor in tensors])
     if target is None:
-        return wrap(memory.in_order(result, order) if order in ("C", "F") else result)
+        return wrap(memory.in_order(result, order) if order in ("C", "F") else memory.owned(result))
     if target.shape != result.shape:
         raise broadcast_error(*[tuple(tensor.shape) for tensor in (*tensors, target)])
     assign(target, cast(result, target.dtype))

@@ -569,7 +569,7 @@ def _aligned(one: Tensor, other: Tensor, axis: int, other_axis: int) -> Tensor:
     one, other = _common(one, other)
     if Loops.suspended:
         return errstate.run("dot", lambda x, y: kernels.contract(x, y, [axis], [other_axis]), (one, other))
-    return kernels.contract(one, other, [axis], [other_axis])
+    return memory.owned(kernels.contract(one, other, [axis], [other_axis]))
 
 
 def _placed(result: Tensor, out: Any) -> Any:

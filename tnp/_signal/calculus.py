@@ -98,7 +98,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> nd
                 "required."
             )
         slopes.append(moveaxis(_derivative(moveaxis(array, dim, -1), step, edge_order, dtype), -1, dim))
-    laid = [wrap_array(memory.in_order_of(slope.tensor, array.tensor)) for slope in slopes]
+    laid = [wrap_array(memory.owned(memory.in_order_of(slope.tensor, array.tensor))) for slope in slopes]
     return laid[0] if len(axes) == 1 else tuple(laid)
 
 

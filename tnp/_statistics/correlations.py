@@ -125,7 +125,7 @@ def cov(
     other = table if weights is None else table * weights
     matrix = dot(table, other.T.conj())
     factor = 1 / divisor if symbolic.is_symbol(divisor) else true_divide(1, divisor).astype(matrix.real.dtype)
-    return wrap_array((matrix * factor).tensor.squeeze())
+    return (matrix * factor).squeeze()
 
 
 def _weighing(table: ndarray, ddof: Any, fweights: Any, aweights: Any) -> tuple[Any, Any]:

@@ -13,7 +13,7 @@ from numpy.linalg import LinAlgError
 
 from backend_torch.autodiff import autodiff
 from backend_torch.kernels import linalg as kernels
-from backend_torch.tensors import interop
+from backend_torch.tensors import interop, memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy, to_torch
 from tnp._core.base import SCALARS, ndarray, wrap, wrap_array
@@ -343,7 +343,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[ndarray, ndarray, ndarray,
             raise LinAlgError("SVD did not converge in Linear Least Squares") from None
         raise explain(error, left.reshape(-1)[:0], right.reshape(-1)[:0]) from None
     if rows <= columns or kernels.lacks_rank(rank, columns):
-        residuals = residuals[:0]
+        residuals = residuals.new_empty(0)
     if is_vector:
         solution = solution.squeeze(-1)
-    return wrap_array(solution), wrap_array(residuals), wrap(rank), wrap_array(values)
+    return wrap_array(memory.owned(solution)), wrap_array(residuals), wrap(rank), wrap_array(values)
