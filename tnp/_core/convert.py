@@ -573,6 +573,8 @@ class Builtins:
             raise ValueError(f"ndmin must be <= ndmax ({ndmax})")
         if ndmax and not isinstance(object, ndarray):
             object = np.array(object, dtype, ndmax=ndmax)
+        elif ndmax and object.ndim > ndmax and dtype is not None and object.dtype != np.dtype(dtype):
+            raise ValueError("object too deep for desired array")
         copy = copy_mode(copy)
         if device is None and copy and devices.moved and isinstance(object, np.ndarray):
             device = devices.state.default  # a copy is a new array, which goes where new arrays go

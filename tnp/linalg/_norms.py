@@ -248,10 +248,12 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     np.float64(7.0)
     """
     tensor = _inexact(tensor_of(x))
-    if axis is not None and not isinstance(axis, tuple):
-        axis = _one_axis(axis)
+    axes = _one_axis(axis) if axis is not None and not isinstance(axis, tuple) else axis
     _check_order(ord)
-    return _of_vectors(tensor, ord, normalize_axes(axis, tensor.dim()), bool(keepdims))
+    axes = normalize_axes(axes, tensor.dim())
+    if keepdims:
+        normalize_axes(axis, tensor.dim())  # where no float is an integer
+    return _of_vectors(tensor, ord, axes, bool(keepdims))
 
 
 def cond(x: Any, p: Any = None) -> ndarray:

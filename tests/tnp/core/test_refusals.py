@@ -62,7 +62,8 @@ np.fft.fft(1, True); np.fft.irfft(1, 2.5); np.fft.fft(1); np.fft.rfft(f, axis=3)
 np.fft.fft(f, axis="a"); np.fft.hfft(1); np.fft.rfft2(z, (2, 3))
 np.fft.ihfft(1, 1.5, axis="a"); np.fft.irfft(f, axis=None)
 np.nan_to_num(f, nan=None); np.nan_to_num(e, nan=None); np.nan_to_num(f, nan={}); np.trapezoid(n)
-np.select([b], [n], 2**70)
+np.select([b], [n], 2**70); np.linalg.vector_norm(x, axis=1.0, keepdims=True); np.array(x, float, ndmax=True)
+np.array(x, "int8", copy=False, ndmax=1)
 np.trapezoid(f, 3, axis=(0,)); np.trapezoid(f, axis=(0,)); np.trapezoid(f, dx=None); np.trapezoid(f, axis=1)
 np.unique(x, axis=(0,)); np.unique(f, axis=(3,)); np.transpose(f, True); np.transpose(x, False)
 np.hamming(np.nan); np.kaiser(np.nan, 1)
@@ -206,6 +207,7 @@ def test_refused_as_by_numpy(code: str) -> None:
 
 
 ACCEPTED = """
+np.linalg.vector_norm(x, axis=1.0); np.array(x, int, ndmax=1); np.array(x, float, ndmax=2)
 np.insert(2.0, np.zeros(0, int), np.zeros((3, 0))); np.insert(x, np.zeros(0, int), np.zeros((2, 0, 1)), 0)
 np.select([b[:0]], [n], -(2**70)); np.select([b], [np.zeros((0, 1), int)], 2**64)
 np.fmin.reduce(x, axis=1, dtype=float); np.fmax.reduce(x, dtype=np.float32)
