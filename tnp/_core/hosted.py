@@ -170,10 +170,12 @@ HEADS = {
     **dict.fromkeys([name for name in NAMED if name.startswith("linalg.")], "few_by_numpy"),
     **dict.fromkeys(["linalg.cond", "linalg.eigvalsh", "linalg.matrix_rank"], "few_by_numpy"),
     "argsort": "some_by_numpy",
-    "einsum": "by_numpy if _is_by_element(operands) else _heads.few_by_numpy",
+    "einsum": "few_by_numpy",
 }
-"""Function that is faster otherwise from some hundred, or some thousand, elements on -> the head that it calls, or an
-expression that chooses between two."""
+"""Function that is faster otherwise from some hundred, or some thousand, elements on -> the head that it calls."""
+
+MANY = {"einsum": "_is_by_element(operands)"}
+"""Of these the condition under which it is slower otherwise, and calls ``by_numpy``."""
 
 
 def is_by_element(operands: tuple[Any, ...]) -> bool:
@@ -199,14 +201,16 @@ def call(name: str, first: str = "") -> str:
 
     ``first`` is the first argument's name, if it is another than in the row.
     """
-    head = "write_by_numpy" if name in WRITTEN else HEADS.get(name, "by_numpy")
+    head = "_heads.write_by_numpy" if name in WRITTEN else f"_heads.{HEADS.get(name, 'by_numpy')}"
+    if name in MANY:
+        head = f"(_heads.by_numpy if {MANY[name]} else {head})"
     row = WRITTEN[name] if name in WRITTEN else HOSTED.get(name, "")
     arguments, _, condition = row.partition(" if ")
     if not row:
         return ""
     if first:
         arguments = ", ".join([first, *arguments.split(", ")[1:]])
-    asked = f"(_found := (_heads.{head})(_hosted, {arguments})) is not None"
+    asked = f"(_found := {head}(_hosted, {arguments})) is not None"
     result = "_found" if name in HOSTED else None
     if name in NAMED:
         result = f"_ours.__globals__[{NAMED[name]!r}](*_found) if _found.__class__ is tuple else _found"
