@@ -157,7 +157,10 @@ class _Refusal:
 
 
 class _RefusalOfMasked:
-    """The same for tnp's array itself, where a masked array is viewed: any other caller gets the dtype object."""
+    """The same for tnp's array itself, where a masked array is viewed: any other caller gets the dtype object.
+
+    Only the caller's frame tells who asks: NumPy gives the attribute the class, and ``np.dtype(np.ndarray)`` is object.
+    """
 
     def __get__(self, array: Any, cls: type) -> Any:
         code = sys._getframe(1).f_code
