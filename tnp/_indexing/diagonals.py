@@ -14,7 +14,7 @@ import numpy as np
 
 from backend_torch.kernels import indexing, selection
 from backend_torch.native import heads
-from backend_torch.tensors import devices, interop
+from backend_torch.tensors import devices, interop, memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_torch
 from tnp._core.base import ndarray, wrap_array
@@ -195,25 +195,43 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, device: Any = 
 
 
 def _triangle(rows: Any, columns: Any, k: Any, dtype: Any, device: Any) -> Tensor:
-    if (given := _with_fractions(rows, columns, k)) is not None:
-        return cast(array(_mask(*given), device=device).tensor, dtype)
+    if (mask := _mask(rows, columns, k)) is not None:
+        return cast(array(mask, device=device).tensor, dtype)
     rows, columns = max(0, as_length(rows)), max(0, as_length(columns))
     if not isinstance(k, ndarray) or k.ndim or k.dtype.kind not in "iu":
         k = operator.index(k)
     return selection.triangle(rows, columns, k, dtype, device)
 
 
-def _with_fractions(*numbers: Any) -> list[Any] | None:
-    """Return the arguments of NumPy's arange, which counts with floats and truncates; None if there is no float."""
-    fractions = [_fraction(number) for number in numbers]
-    if all(fraction is None for fraction in fractions):
+def _mask(rows: Any, columns: Any, k: Any, upper: bool = False) -> np.ndarray | None:
+    """Return `numpy.tri` where its own numbers decide: arange truncates floats, and NumPy's small integers wrap around.
+
+    Of the upper triangle, ``k - 1`` is the diagonal below. None is returned where Python's integers count the same.
+    """
+    rows, columns, k = [number if (known := _own_number(number)) is None else known for number in (rows, columns, k)]
+    own = [isinstance(number, (float, np.floating, np.integer)) for number in (rows, columns, k)]
+    if not any(own) or isinstance(k, ndarray):
         return None
-    return [n if f is None else f for n, f in zip(numbers, fractions, strict=True)]
+    with np.errstate(over="ignore"):
+        below = k - 1 if upper else k
+        ends = -below, columns - below
+    if any(isinstance(number, (float, np.floating)) for number in (rows, columns, k)):  # NumPy 2.5 would warn once more
+        return np.greater_equal.outer(np.arange(rows), np.arange(*ends, dtype=np.int64))
+    exact = int(k) - upper
+    is_counted = exact <= 0 or not isinstance(ends[1], np.unsignedinteger)  # by arange, from below zero on
+    if is_counted and ends == (-exact, int(columns) - exact):
+        return None
+    with np.errstate(over="ignore"):
+        return np.tri(rows, columns, below, bool)
 
 
-def _mask(rows: Any, columns: Any, k: Any) -> np.ndarray:
-    """`numpy.tri` of floats, without the warning that the caller has given."""
-    return np.greater_equal.outer(np.arange(rows), np.arange(-k, columns - k, dtype=np.int64))
+def _own_number(number: Any) -> Any:
+    """Return an array of no dimensions, whose value is known, as NumPy's number; None for anything else."""
+    if not isinstance(number, (ndarray, np.ndarray)) or number.ndim or number.dtype.kind not in "iuf":
+        return None
+    if isinstance(number, ndarray) and number.dtype.kind != "f" and not memory.may_be_asked(number.tensor):
+        return None
+    return number.dtype.type(number.item())
 
 
 def _warn_of_floats(*numbers: Any) -> None:
@@ -229,11 +247,6 @@ def _fraction(k: Any) -> Any:
     if isinstance(k, ndarray) and not k.ndim and k.dtype.kind == "f":
         return k.dtype.type(k.item())
     return k if isinstance(k, (float, np.floating)) else None
-
-
-def _lower(tensor: Tensor, k: Any) -> ndarray:
-    """Return which elements of matrices are at and below the ``k``-th diagonal."""
-    return wrap_array(_triangle(tensor.shape[-2], tensor.shape[-1], k, BOOL, tensor.device))
 
 
 def tril(m: Any, k: Any = 0) -> ndarray:
@@ -262,9 +275,9 @@ def tril(m: Any, k: Any = 0) -> ndarray:
            [3, 4]])
     """
     tensor = _matrices(m)
-    if (fraction := _fraction(k)) is not None:
+    if (mask := _mask(*tensor.shape[-2:], k)) is not None:
         _warn_of_floats(k)
-        return where(_lower(tensor, fraction), wrap_array(tensor), wrap_array(tensor.new_zeros(1)))
+        return where(array(mask, device=tensor.device), wrap_array(tensor), wrap_array(tensor.new_zeros(1)))
     return wrap_array(selection.tril(tensor, long_of(k)))
 
 
@@ -294,9 +307,9 @@ def triu(m: Any, k: Any = 0) -> ndarray:
            [0, 4]])
     """
     tensor = _matrices(m)
-    if (fraction := _fraction(k)) is not None:
+    if (mask := _mask(*tensor.shape[-2:], k, upper=True)) is not None:
         _warn_of_floats(k)
-        return where(_lower(tensor, fraction - 1), wrap_array(tensor.new_zeros(1)), wrap_array(tensor))
+        return where(array(mask, device=tensor.device), wrap_array(tensor.new_zeros(1)), wrap_array(tensor))
     return wrap_array(selection.triu(tensor, long_of(k)))
 
 
@@ -441,8 +454,8 @@ def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[ndarray, ...]:
 
 def _lower_places(rows: Any, columns: Any, k: Any, device: Any) -> tuple[ndarray, ...]:
     _check_places(rows, columns)
-    if (given := _with_fractions(rows, columns, k)) is not None:
-        return tuple([array(each, device=device) for each in _mask(*given).nonzero()])
+    if (mask := _mask(rows, columns, k)) is not None:
+        return tuple([array(each, device=device) for each in mask.nonzero()])
     lengths = as_length(rows), as_length(columns)
     return tuple(map(wrap_array, selection.lower_indices(*lengths, int(operator.index(k)), device)))
 
@@ -455,9 +468,8 @@ def _check_places(rows: Any, columns: Any) -> None:
 
 def _upper_places(rows: Any, columns: Any, k: Any, device: Any) -> tuple[ndarray, ...]:
     _check_places(rows, columns)
-    if (given := _with_fractions(rows, columns, k)) is not None:
-        rows, columns, k = given
-        return tuple([array(each, device=device) for each in (~_mask(rows, columns, k - 1)).nonzero()])
+    if (mask := _mask(rows, columns, k, upper=True)) is not None:
+        return tuple([array(each, device=device) for each in (~mask).nonzero()])
     lengths = as_length(rows), as_length(columns)
     return tuple(map(wrap_array, selection.upper_indices(*lengths, int(operator.index(k)), device)))
 

@@ -149,3 +149,17 @@ def test_fill_diagonal_of_a_view(xp: Any) -> Any:
     a = xp.zeros((4, 6))
     xp.fill_diagonal(a.T[::2], xp.arange(3))
     return a
+
+
+@pytest.mark.parametrize("name", ["tri", "tril_indices", "triu_indices", "tril", "triu"])
+@pytest.mark.parametrize("k", [np.int16(-32768), np.int8(-128), np.uint8(1), np.array(3, "uint16"), np.int16(-1), 2])
+@pytest.mark.parametrize("columns", [np.int16(32767), np.uint8(4), np.int8(3)])
+def test_diagonals_that_wrap_around_as_numpys_integers(name: str, k: Any, columns: Any) -> None:
+    def made(xp: Any) -> Any:
+        function, diagonal = getattr(xp, name), xp.asarray(k) if isinstance(k, np.ndarray) else k
+        if name in ("tril", "triu"):
+            return function(xp.ones((3, 5)), diagonal)
+        return function(3, diagonal, columns) if name != "tri" else function(3, columns, diagonal)
+
+    with np.errstate(all="ignore"):
+        compare(made, may_raise=(OverflowError, ValueError))
