@@ -152,14 +152,14 @@ def test_fill_diagonal_of_a_view(xp: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", ["tri", "tril_indices", "triu_indices", "tril", "triu"])
-@pytest.mark.parametrize("k", [np.int16(-32768), np.int8(-128), np.uint8(1), np.array(3, "uint16"), np.int16(-1), 2])
+@pytest.mark.parametrize("k", [np.int16(-32768), np.int8(-128), np.uint8(1), np.uint16(3), np.int16(-1), 2])
 @pytest.mark.parametrize("columns", [np.int16(32767), np.uint8(4), np.int8(3)])
 def test_diagonals_that_wrap_around_as_numpys_integers(name: str, k: Any, columns: Any) -> None:
     def made(xp: Any) -> Any:
-        function, diagonal = getattr(xp, name), xp.asarray(k) if isinstance(k, np.ndarray) else k
+        function = getattr(xp, name)
         if name in ("tril", "triu"):
-            return function(xp.ones((3, 5)), diagonal)
-        return function(3, diagonal, columns) if name != "tri" else function(3, columns, diagonal)
+            return function(xp.ones((3, 5)), k)
+        return function(3, k, columns) if name != "tri" else function(3, columns, k)
 
     with np.errstate(all="ignore"):
         compare(made, may_raise=(OverflowError, ValueError))
