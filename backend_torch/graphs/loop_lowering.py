@@ -409,8 +409,16 @@ class _Frame:
                 view = self.computed(_SCATTERS[target], [written, *args[2:]], kwargs, [source])
                 self.write(view, cast(args[1], view.dtype))
             return written
-        if target is aten.as_strided.default and _is_reshaped(example, _tensor(node.all_input_nodes[0])):
-            target, args = aten.view.default, (args[0], shape)
+        if target is aten.as_strided.default:
+            base = _tensor(node.all_input_nodes[0])
+            if _is_reshaped(example, base):
+                target, args = aten.view.default, (args[0], shape)
+            elif parts := _parts(example, base):  # a slice, as functionalization writes it
+                part = torch.empty(base.shape, dtype=base.dtype, device="meta")
+                for dim, start, stop in parts[:-1]:
+                    part = part[(slice(None),) * dim + (slice(start, stop),)]
+                    args = (self.computed(aten.slice.Tensor, (args[0], dim, start, stop), {}, [part]),)
+                target, args = aten.slice.Tensor, (args[0], *parts[-1])
         value = self.computed(target, args, kwargs, [example])
         if value.shape != shape or value.dtype is not example.dtype:
             raise Unsupported(f"{target} gives {value.dtype}{value.shape}, not {example.dtype}{shape}")
@@ -896,6 +904,21 @@ def _is_reshaped(view: Tensor, base: Tensor) -> bool:
     """Whether a view has all elements of a contiguous tensor in order."""
     is_same = (view.numel(), view.storage_offset()) == (base.numel(), base.storage_offset())
     return is_same and view.is_contiguous() and base.is_contiguous()
+
+
+def _parts(view: Tensor, base: Tensor) -> list[tuple[int, int, int]]:
+    """Return the axes on which a view is a part of a contiguous tensor, with the ends; [] if it is something else."""
+    if view.dim() != base.dim() or not base.is_contiguous():
+        return []
+    rest = view.storage_offset() - base.storage_offset()
+    parts = []
+    for dim, (size, whole, stride) in enumerate(zip(view.shape, base.shape, base.stride(), strict=True)):
+        start, rest = divmod(rest, stride)
+        if start < 0 or start + size > whole or (size > 1 and view.stride(dim) != stride):
+            return []
+        if size != whole:
+            parts.append((dim, start, start + size))
+    return parts
 
 
 def _is_same(one: Any, other: Node) -> bool:

@@ -18,6 +18,7 @@ from backend_torch.graphs.loop_code import CTYPES, Code, Lazy, Shape, Unsupporte
 aten = torch.ops.aten
 prims = torch.ops.prims
 _MOST_PRODUCTS = 1 << 18  # multiplications in a matrix product; a library computes larger products faster
+_MOST_COMPLEX_PRODUCTS = 1 << 12  # these have no vectors here
 _LARGEST_TABLE = 1 << 16
 _MOST_TWICE = 4  # operations for an element that are done twice rather than kept in memory
 
@@ -875,7 +876,8 @@ class Operation:
         code = self.code
         rows, inner, columns = one.shape[-2], one.shape[-1], other.shape[-1]
         batch = math.prod(one.shape[:-2])
-        if self.dtype.is_complex or self.dtype is torch.bool or batch * rows * inner * columns > _MOST_PRODUCTS:
+        most = _MOST_COMPLEX_PRODUCTS if self.dtype.is_complex else _MOST_PRODUCTS
+        if self.dtype is torch.bool or batch * rows * inner * columns > most:
             raise Unsupported("a library computes large products faster")
         left, right = code.in_memory(one), code.in_memory(other)
         if right.strides[-1] != 1 and columns > 1:

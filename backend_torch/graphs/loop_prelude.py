@@ -134,6 +134,8 @@ struct Failure {};
 OPERATIONS = r"""
 template <class T> constexpr bool is_real = std::is_floating_point_v<T>;
 template <class T> constexpr bool is_int = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+template <class T> constexpr bool is_complex =
+    std::is_same_v<T, c10::complex<float>> || std::is_same_v<T, c10::complex<double>>;
 template <class T> using wide_t = typename wide<T>::type;
 template <class T> using wrap_t = std::conditional_t<(sizeof(T) < 8), uint32_t, uint64_t>;
 template <class T> inline wide_t<T> up(T x) { return static_cast<wide_t<T>>(x); }
@@ -410,7 +412,7 @@ template <class T> inline void product(
     }
     for (; j < N; j++) {
       const T* column = b + j * bj;
-      if constexpr (is_int<T>)
+      if constexpr (is_int<T> || is_complex<T>)
         c[j] = fold(K, T(0), [&](int64_t k) { return mul(a[k * ak], column[k * bk]); },
                     [](T x, T y) { return add(x, y); });
       else

@@ -32,7 +32,8 @@ from tnp._autograph.values import returned as returned
 from tnp._autograph.values import unbound as unbound
 from tnp._autograph.values import updated as updated
 from tnp._autograph.windows import item as item
-from tnp._autograph.windows import set_item as set_item
+from tnp._autograph.windows import set_each as set_each
+from tnp._autograph.windows import set_items as set_items
 from tnp._autograph.windows import update as update
 from tnp._transforms import pytree
 

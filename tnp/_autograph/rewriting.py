@@ -276,9 +276,14 @@ class Rewriter(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         self.generic_visit(node)
         (target, *others) = node.targets
-        if others or not isinstance(target, ast.Subscript) or not _has_bounds(target.slice):
+        if not others and isinstance(target, ast.Tuple) and _is_written(*target.elts):
+            return _placed(ast.Expr(_operator("set_each", node.value, *map(_place, target.elts))), node)
+        written = [each for each in node.targets if isinstance(each, ast.Subscript)]
+        if not any(_has_bounds(each.slice) for each in written):
             return node
-        return _placed(ast.Expr(_operator("set_item", node.value, target.value, _as_value(target.slice))), node)
+        value = _operator("set_items", node.value, *map(_place, written))
+        names = [each for each in node.targets if each not in written]
+        return _placed(ast.Assign(names, value) if names else ast.Expr(value), node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         self.generic_visit(node)
@@ -400,6 +405,16 @@ def _text(text: str) -> ast.Constant:
 
 def _assign(name: str, value: ast.expr) -> ast.stmt:
     return ast.Assign([ast.Name(name, ast.Store())], value)
+
+
+def _is_written(*targets: ast.expr) -> bool:
+    """Whether targets are all subscripts, of which one has slices with bounds."""
+    written = [each.slice for each in targets if isinstance(each, ast.Subscript)]
+    return len(written) == len(targets) and any(map(_has_bounds, written))
+
+
+def _place(target: Any) -> ast.expr:
+    return ast.Tuple([target.value, _as_value(target.slice)], ast.Load())
 
 
 def _operator(name: str, *args: ast.expr) -> ast.expr:

@@ -286,12 +286,25 @@ def refuse(result: Any) -> None:
     pytree.mapped(check, result, lambda value: type(value) is Window or pytree.is_array(value))
 
 
-def set_item(value: Any, array: Any, key: Any) -> None:
-    """``array[key] = value``."""
-    if _is_open(array, key):
-        write(array, key, value)
-    else:
-        array[key] = value
+def set_items(value: Any, *places: tuple[Any, Any]) -> Any:
+    """``array[key] = value`` for each place."""
+    for array, key in places:
+        if _is_open(array, key):
+            write(array, key, value)
+        else:
+            array[key] = value
+    return value
+
+
+def set_each(values: Any, *places: tuple[Any, Any]) -> None:
+    """``array[key], other[key] = values``."""
+    given = list(values)
+    if len(given) < len(places):
+        raise ValueError(f"not enough values to unpack (expected {len(places)}, got {len(given)})")
+    if len(given) > len(places):
+        raise ValueError(f"too many values to unpack (expected {len(places)})")
+    for value, place in zip(given, places, strict=True):
+        set_items(value, place)
 
 
 def update(array: Any, key: Any, value: Callable[[], Any], name: str) -> None:

@@ -396,3 +396,18 @@ def test_a_place_out_of_bounds() -> None:
 def test_what_is_refused(program: Callable[..., Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         np.compile(program, backend="eager", fullgraph=True)(np.arange(5.0), np.asarray(3))
+
+
+def test_chained_and_paired_writes() -> None:
+    def filled(x: Any) -> Any:
+        n = len(x)
+        table, other = np.zeros((n, n)), np.zeros((n, n))
+        for i in range(n):
+            table[i:, i] = table[i, i:] = x @ other[:, i:] + i
+            other[i, : i + 1], other[: i + 1, i] = x[: i + 1], 2 * x[: i + 1]
+            other[i, : i + 1] += table[i, i] * x[: i + 1]
+        return table, other
+
+    given = np.asarray([0.5 * k - 3 for k in range(40)])
+    for result, expected in zip(np.compile(filled, backend="eager")(given), filled(given), strict=True):
+        assert numpy.allclose(result, expected, rtol=1e-12)
