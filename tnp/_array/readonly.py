@@ -75,7 +75,7 @@ class readonly(ndarray):
         """The array that this one is a view of, or None if it has memory of its own."""
         source = memory.source_of(self.tensor)
         if not isinstance(source, ndarray):
-            return ndarray.base.__get__(self)  # type: ignore[no-any-return]
+            return ndarray.base.__get__(self)
         owner = source.base if type(source) in (ndarray, type(self)) else None  # of a derived class the view itself
         return source if owner is None else owner
 

@@ -275,7 +275,7 @@ def tril(m: Any, k: Any = 0) -> ndarray:
            [3, 4]])
     """
     tensor = _matrices(m)
-    if (mask := _mask(*tensor.shape[-2:], k)) is not None:
+    if (mask := _mask(tensor.shape[-2], tensor.shape[-1], k)) is not None:
         _warn_of_floats(k)
         return where(array(mask, device=tensor.device), wrap_array(tensor), wrap_array(tensor.new_zeros(1)))
     return wrap_array(selection.tril(tensor, long_of(k)))
@@ -307,7 +307,7 @@ def triu(m: Any, k: Any = 0) -> ndarray:
            [0, 4]])
     """
     tensor = _matrices(m)
-    if (mask := _mask(*tensor.shape[-2:], k, upper=True)) is not None:
+    if (mask := _mask(tensor.shape[-2], tensor.shape[-1], k, upper=True)) is not None:
         _warn_of_floats(k)
         return where(array(mask, device=tensor.device), wrap_array(tensor.new_zeros(1)), wrap_array(tensor))
     return wrap_array(selection.triu(tensor, long_of(k)))

@@ -392,13 +392,12 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
         indices = np.arange(length + count, dtype=_index_dtype(length + count))
         order = np.insert(indices[:length], place, indices[length:])
     shape = (*tensor.shape[:axis], count, *tensor.shape[axis + 1 :])
-    given, strip, refusal = new, without_leading_ones, unassignable
-    if places.size != 1:
-        strip, refusal = picked_value, unpicked
+    is_slice = places.size == 1  # to NumPy; several places are an index array
+    given = (without_leading_ones if is_slice else picked_value)(new, tensor.dim())
     try:
-        new = strip(new, tensor.dim()).to(tensor.device).expand(shape)
+        new = given.to(tensor.device).expand(shape)
     except RuntimeError:
-        raise refusal(tuple(given.shape), shape) from None
+        raise (unassignable if is_slice else unpicked)(tuple(new.shape), shape) from None
     is_fortran = memory.is_fortran(tensor)  # and so is the result
     if is_fortran:
         tensor, new, axis = memory.reversed_axes(tensor), memory.reversed_axes(new), tensor.dim() - 1 - axis
