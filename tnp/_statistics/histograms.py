@@ -35,6 +35,7 @@ from tnp._math.scans import diff
 from tnp._sorting.sorting import searchsorted
 from tnp._statistics.averages import mean, std
 from tnp._statistics.quantiles import percentile
+from tnp._ufunc import errstate
 from tnp._ufunc.table import isfinite
 
 Tensor = Any
@@ -273,7 +274,6 @@ def histogram(
     if found := _by_numpy(array, bins, range, density, weighing):
         return found
     edges, uniform = _edges(array, bins, range, weighing)
-    edges = bins if type(bins) is ndarray else edges
     common = edges.dtype if uniform else np.promote_types(array.dtype, edges.dtype)
     counts = _counts(array, edges, weighing, common, uniform)
     if density:
@@ -284,15 +284,16 @@ def histogram(
 
 def _by_numpy(array: ndarray, bins: Any, range: Any, density: Any, weights: Any) -> tuple[ndarray, ndarray] | None:
     """Return what NumPy's function finds in the arrays' memory; None if torch has to compute."""
-    if type(bins) not in (int, str, ndarray) or not _are_numbers(range):
+    has_edges = type(bins) is ndarray and bins.ndim == 1
+    if not (has_edges or type(bins) in (int, str)) or not _are_numbers(range):
         return None
     given = host.arrays(*(each.tensor for each in (array, weights, bins) if isinstance(each, ndarray)))
     if given is None:
         return None
-    edges = given.pop() if type(bins) is ndarray else bins
-    with np.errstate(all="ignore"):
-        found = np.histogram(given[0], edges, range, density, None if weights is None else given[1])
-    return wrap_array(host.wrapped(found[0])), bins if type(bins) is ndarray else wrap_array(host.wrapped(found[1]))
+    edges = given.pop() if has_edges else bins
+    with host.errors_to(errstate.reporter("divide")):
+        counts, made = np.histogram(given[0], edges, range, density, None if weights is None else given[1])
+    return wrap_array(host.wrapped(counts)), bins if has_edges else wrap_array(host.wrapped(made))
 
 
 def _are_numbers(range: Any) -> bool:
@@ -383,7 +384,7 @@ def _edges(array: ndarray, bins: Any, range: Any, weights: Any) -> tuple[ndarray
     elif np.ndim(bins) == 1:
         edges = wrap_array(tensor_of(bins, device=array.tensor.device))
         _check_order(edges, value_checks.FALLING)
-        return edges, False
+        return (bins if type(bins) is ndarray else edges), False
     else:
         raise ValueError("`bins` must be 1d, when an array")
     ends = [end.dtype if isinstance(end, ndarray) else end for end in (first, last)]

@@ -273,3 +273,16 @@ def test_many_values_with_weights_density_and_edges() -> None:
         ]  # fmt: skip
 
     compare(found, rtol=1e-6)
+
+
+def test_a_number_of_bins_that_is_an_array() -> None:
+    compare(lambda xp: xp.histogram(xp.arange(9.0), xp.asarray(4)))
+    compare(lambda xp: xp.histogram(xp.arange(40_000.0), xp.asarray(4)))
+
+
+def test_a_density_of_nothing_is_reported() -> None:
+    def refused(xp: Any) -> Any:
+        with xp.errstate(invalid="raise"):
+            return xp.histogram(xp.asarray([9.0]), xp.asarray([0.0, 1.0, 2.0]), density=True)
+
+    compare(refused, raises=FloatingPointError)
