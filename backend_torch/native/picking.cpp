@@ -181,10 +181,10 @@ bool read_line(const at::Tensor& tensor, PyObject* key, Line& line) {
   line = {indices, reinterpret_cast<const int64_t*>(data_of(*indices)), indices->numel(),
           indices->dim() == 1 ? indices->strides()[0] : 1, tensor.sizes()[0], tensor.strides()[0]};
   if (line.count == 0 || line.count > MOST) return false;
-  uint64_t outside = 0, least = 0 - static_cast<uint64_t>(line.size);
-  auto check = [&](int64_t step) __attribute__((always_inline)) {
-    for (int64_t i = 0; i < line.count; i++)
-      outside |= static_cast<uint64_t>(line.from[i * step]) - least >= 0 - 2 * least;
+  uint64_t outside = 0;
+  const uint64_t size = line.size;
+  auto check = [&](int64_t step) __attribute__((always_inline)) {  // counted from -size: one comparison, in vectors
+    for (int64_t i = 0; i < line.count; i++) outside |= static_cast<uint64_t>(line.from[i * step]) + size >= 2 * size;
   };
   line.step == 1 ? check(1) : check(line.step);
   return outside == 0;
@@ -396,28 +396,17 @@ PyObject* get_picked(PyObject* array, const at::Tensor& tensor, PyObject* key) {
 bool set_picked(PyObject* array, const at::Tensor& tensor, PyObject* key, PyObject* value) {
   if (!is_writeable(tensor)) return false;
   int64_t length;
-  Line line;
-  Given of_line;
   if (const at::Tensor* mask = read_mask(tensor, key, length)) {
     if (!set_masked(tensor, *mask, length, value)) return false;
-  } else if (read_line(tensor, key, line) && !may_overlap(*line.indices, tensor) &&
-             read_value(value, tensor, line.indices->sizes(), of_line)) {
-    by_width(itemsize(dtype_of(tensor)), [&](auto zero) {
-      using T = decltype(zero);
-      auto* out = reinterpret_cast<T*>(writeable_data_of(tensor));
-      const auto* in = reinterpret_cast<const T*>(of_line.data);
-      if (of_line.is_one)
-        line.for_each([&](int64_t, int64_t place) __attribute__((always_inline)) { out[place] = *in; });
-      else
-        line.for_each([&](int64_t i, int64_t place) __attribute__((always_inline)) { out[place] = in[i]; });
-    });
   } else {
+    Line line;
     Picked picked;
     Given given;
-    bool is_read = read_indices(tensor, key, picked) && read_value(value, tensor, picked.sizes, given);
-    if (!is_read && PyErr_Occurred()) return false;
+    bool is_line = read_line(tensor, key, line) && !may_overlap(*line.indices, tensor);
+    bool is_read = (is_line || read_indices(tensor, key, picked)) &&
+                   read_value(value, tensor, is_line ? line.indices->sizes() : c10::IntArrayRef(picked.sizes), given);
     if (!is_read) {
-      if (!put_by_numpy(array, tensor, key, value)) return false;
+      if (PyErr_Occurred() || !put_by_numpy(array, tensor, key, value)) return false;
       tensor.unsafeGetTensorImpl()->bump_version();
       return true;
     }
@@ -427,6 +416,10 @@ bool set_picked(PyObject* array, const at::Tensor& tensor, PyObject* key, PyObje
       auto* out = reinterpret_cast<T*>(to);
       const auto* in = reinterpret_cast<const T*>(given.data);
       int64_t step = given.is_one ? 0 : 1;
+      if (is_line) {
+        line.for_each([&](int64_t i, int64_t place) __attribute__((always_inline)) { out[place] = in[i * step]; });
+        return;
+      }
       for (int64_t row : picked.rows)
         for (int64_t i = 0; i < picked.length; i++, in += step) out[row + i] = *in;
     });
