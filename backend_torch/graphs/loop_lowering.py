@@ -910,7 +910,7 @@ def _parts(view: Tensor, base: Tensor) -> list[tuple[int, int, int]]:
     """Return the axes on which a view is a part of a contiguous tensor, with the ends; [] if it is something else."""
     if view.dim() != base.dim() or not base.is_contiguous():
         return []
-    rest = view.storage_offset() - base.storage_offset()
+    rest: Any = view.storage_offset() - base.storage_offset()
     parts = []
     for dim, (size, whole, stride) in enumerate(zip(view.shape, base.shape, base.stride(), strict=True)):
         start, rest = divmod(rest, stride)

@@ -56,6 +56,39 @@ def test_what_is_around_loops() -> None:
     check(program, numpy.linspace(0, 1, 20), numpy.arange(20.0))
 
 
+def test_slices_that_grow_are_written_in_place() -> None:
+    def rows(xp: Any, c: Any, a: Any) -> Any:
+        for i in range(a.shape[0]):
+            c[i, : i + 1] *= 1.5
+            for k in range(a.shape[1]):
+                c[i, : i + 1] += 0.5 * a[i, k] * a[: i + 1, k]
+        return (c,)
+
+    def blocks(xp: Any, c: Any, a: Any) -> Any:
+        for i in range(1, a.shape[0]):
+            c[:i, i:] += a[:i, :1] * a[0, 2]
+            c[i, :i] = c[:i, i] = a[i, 0] * a[:i, 1]
+            c[i, i:], c[0, :i] = a[i:, 2], 2 * a[:i, 3]
+        return (c,)
+
+    random = numpy.random.default_rng(0)
+    for program in (rows, blocks):
+        check(program, random.normal(size=(30, 30)), random.normal(size=(30, 20)))
+
+
+def test_products_of_complex_numbers_in_steps() -> None:
+    def program(xp: Any, z: Any, m: Any) -> Any:
+        total = xp.zeros_like(m)
+        for i in range(20):
+            total += (m * z[i]) @ m.T
+            total[i % 3] += m[i % 3] @ total
+        return (total,)
+
+    random = numpy.random.default_rng(0)
+    z, m = random.normal(size=(2, 20)), random.normal(size=(2, 3, 3)) / 4
+    check(program, z[0] + 1j * z[1], m[0] + 1j * m[1])
+
+
 def _with_real_parts(xp: Any, z: Any, x: Any) -> Any:
     z = z.copy()
     z.real = x
