@@ -90,14 +90,18 @@ def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
     np.equal(values[:, 1:], values[:, :-1], out=is_same[:, 1:])
     if values.dtype.kind == "f":
         is_same[:, 1:] |= np.isnan(values[:, :-1])
+    del places, values  # what follows takes their memory
     if is_same.any():
         is_tied = is_same.copy()
         is_tied[:, :-1] |= is_same[:, 1:]
         tied = np.flatnonzero(is_tied)
-        first = np.cumsum(~is_same.reshape(-1)[tied]) * size
-        keys = order.reshape(-1)[tied] + first
+        number = np.cumsum(~is_same.reshape(-1)[tied])
+        number *= size
+        keys = order.reshape(-1)[tied]
+        keys += number
         keys.sort()
-        order.reshape(-1)[tied] = keys - first
+        keys -= number
+        order.reshape(-1)[tied] = keys
     return np.ascontiguousarray(np.moveaxis(order.reshape(moved.shape), -1, axis))
 
 

@@ -18,6 +18,7 @@ _NANS = f"{_WHOLE} and dtype is None and where is True"
 _SPREAD = f"{_NANS} and mean is correction is _no_value"
 _NO_AXES = "out is None and (keepdims is False or keepdims is _no_value)"
 _QUANTILES = f"{_NO_AXES} and weights is None and method.__class__ is str and method == 'linear'"
+_STABLE = "(stable is None or stable.__class__ is bool)"
 _TOLERANCES = "rtol.__class__ is atol.__class__ is float and 0 <= rtol + atol < 1e300"  # NumPy warns of infinite ones
 
 HOSTED = {
@@ -25,7 +26,7 @@ HOSTED = {
     "angle": "z, deg",
     "append": "arr, values, axis",
     "argpartition": "a, kth, axis, kind if order is None",
-    "argsort": "a, axis, 'stable' if kind is order is descending is None and stable in (None, False, True)",
+    "argsort": f"a, axis, 'stable' if kind is order is descending is None and {_STABLE}",
     "argwhere": "a",
     "average": "a, axis, weights, returned if keepdims is False",
     "block": "arrays",
