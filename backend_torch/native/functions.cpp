@@ -1479,7 +1479,7 @@ PyObject* reduce_axes(const at::Tensor& tensor, PyObject* given, bool keeps) {
   if (axes.empty() || is_place || is_twice || (!keeps && axes.size() == static_cast<size_t>(dim))) return nullptr;
   bool is_exact = KIND == ANY || KIND == ALL || ((KIND == SUM || KIND == PROD) && !(bit(dtype) & (FLOATS | COMPLEX)));
   bool are_neighbours = axes.back() - axes.front() + 1 == static_cast<int64_t>(axes.size());
-  if (keeps || !is_exact || !are_neighbours || !is_dense(tensor) || tensor.numel() >= LARGE)
+  if (keeps || !is_exact || !are_neighbours || !is_dense(tensor))
     return by_kernel<KIND>(tensor, at::IntArrayRef(axes), keeps, dtype);
   c10::IntArrayRef sizes = tensor.sizes();
   Shape shape(sizes.slice(0, axes.front())), strides;

@@ -421,7 +421,7 @@ bool prefers_kernel(const Plan& plan, c10::IntArrayRef sizes) {
 
 // Compute an array whose elements are not one after the other in C order: in their own order if they are neighbours, as the
 // result then is too, or gathered; nullptr without an exception if torch has to.
-PyObject* call_rows(const UnaryPlan& plan, const Operand& a) {
+PyObject* call_strided(const UnaryPlan& plan, const Operand& a) {
   const at::Tensor& tensor = *a.tensor;
   c10::IntArrayRef sizes = tensor.sizes();
   if (a.given != plan.in || tensor.numel() >= LARGE || std::ranges::count(sizes, 1)) return nullptr;
@@ -442,7 +442,7 @@ PyObject* call_rows(const UnaryPlan& plan, const Operand& a) {
 
 PyObject* call_loop(const UnaryPlan& plan, const Operand& a) {
   int64_t n = a.tensor == nullptr ? 1 : a.tensor->numel();
-  if (a.sizes().size() > 1 && !is_dense(*a.tensor)) return call_rows(plan, a);
+  if (a.sizes().size() > 1 && !is_dense(*a.tensor)) return call_strided(plan, a);
   // A result of torch keeps the stride of an array with one element, whatever it is.
   bool is_odd = n == 1 && a.sizes().size() == 1 && a.tensor->strides()[0] != 1;
   Source source;

@@ -318,7 +318,8 @@ def _quantile(
     found: Any
     of_nan = skip_nan
     valid = sorting.without_nan(lanes) if skip_nan and weights is None and isinstance(q, np.ndarray) else None
-    lanes, skip_nan = (lanes, skip_nan and tensor.is_floating_point()) if valid is None else (valid, False)
+    skip_nan = skip_nan and valid is None and tensor.is_floating_point()
+    lanes = lanes if valid is None else valid
     if not lanes.shape[-1]:
         if lanes.dtype is BOOL and not q.size:
             np.quantile(np.ones(1, bool), [])  # NumPy interpolates between booleans before it looks for elements
