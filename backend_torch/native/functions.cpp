@@ -1599,10 +1599,10 @@ constexpr uint32_t MULTIPLIED =
 const at::Tensor* factor(PyObject* x) {
   const at::Tensor* tensor = array_tensor(x);
   if (tensor == nullptr || tensor->dim() == 0 || tensor->dim() > 2 || tensor->numel() == 0) return nullptr;
-  return tensor->numel() < LARGE && dtype_of(*tensor) != NONE && bit(dtype_of(*tensor)) & MULTIPLIED ? tensor : nullptr;
+  return dtype_of(*tensor) != NONE && bit(dtype_of(*tensor)) & MULTIPLIED ? tensor : nullptr;
 }
 
-// NumPy's loop of matmul for a dtype, which asks its own BLAS: below LARGE elements torch's takes up to twice the time on
+// NumPy's loop of matmul for a dtype, which asks its own BLAS: for small matrices torch's takes up to twice the time on
 // some processors, and beside a busy core its threads wait 10 ms for each other.
 const NumpyLoop& loop_of_products(int8_t dtype) {
   static const auto* loops = [] {
@@ -1640,9 +1640,24 @@ at::Tensor product_by(const NumpyLoop& loop, const at::Tensor& a, const at::Tens
   return made;
 }
 
+// Whether NumPy's loop takes less time than torch's although an operand is large: if the other one is small or a vector,
+// and for a matrix by its own transpose, of which NumPy computes one half. Others share their work among more threads.
+bool prefers_loop(const at::Tensor& a, const at::Tensor& b) {
+  auto is_line_by_line = [](const at::Tensor& x) {  // else NumPy's loop does not ask its BLAS
+    if (x.dim() == 1) return x.strides()[0] > 0;
+    c10::IntArrayRef sizes = x.sizes(), strides = x.strides();
+    return (strides[1] == 1 && strides[0] >= sizes[1]) || (strides[0] == 1 && strides[1] >= sizes[0]);
+  };
+  if (!is_line_by_line(a) || !is_line_by_line(b)) return false;
+  if (std::min(a.numel(), b.numel()) < LARGE || std::min(a.dim(), b.dim()) == 1) return true;
+  bool is_turned = a.sizes()[0] == b.sizes()[1] && a.strides()[0] == b.strides()[1] && a.strides()[1] == b.strides()[0];
+  return is_turned && data_of(a) == data_of(b);
+}
+
+bool has_loop(int8_t dtype) { return loop_of_products(dtype).function != nullptr && numpy_computes(); }
+
 at::Tensor product(const at::Tensor& a, const at::Tensor& b) {
-  const NumpyLoop& loop = loop_of_products(dtype_of(a));
-  if (loop.function != nullptr && numpy_computes()) return product_by(loop, a, b);
+  if (has_loop(dtype_of(a))) return product_by(loop_of_products(dtype_of(a)), a, b);
   if (a.dim() == 1 && b.dim() == 1) return at::cpu::dot(a, b);  // as torch.matmul dispatches
   if (a.dim() == 2 && b.dim() == 2) return at::cpu::mm(a, b);
   at::AutoDispatchBelowADInplaceOrView below;
@@ -1844,6 +1859,8 @@ PyObject* matmul(PyObject* x, PyObject* y) {
   const at::Tensor *a = factor(x), *b = factor(y);
   if (a == nullptr || b == nullptr) return recorded_matmul(x, y);
   if (a->dtype() != b->dtype() || a->sizes().back() != b->sizes()[0]) return nullptr;
+  bool are_small = std::max(a->numel(), b->numel()) < LARGE;
+  if (!are_small && !(has_loop(dtype_of(*a)) && prefers_loop(*a, *b))) return recorded_matmul(x, y);
   return wrap(product(*a, *b));
 }
 

@@ -686,6 +686,29 @@ def test_products_have_numpys_bits(dtype: str, monkeypatch: pytest.MonkeyPatch) 
             assert numpy.asarray(result).tobytes() == expected.tobytes()
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+def test_large_products_by_vectors_have_numpys_bits(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy's BLAS computes those, thin matrices too, and half of a matrix by its own transpose."""
+    monkeypatch.setattr(memory, "host_computes", True)
+    matrix = numpy.random.default_rng(0).normal(size=(300, 240)).astype(dtype)
+    if dtype[0] == "c":
+        matrix += 1j * matrix[::-1]
+    products: list[Callable[[Any], Any]] = [
+        lambda m: m @ m[3],
+        lambda m: m[:, 3] @ m[:, 3:],
+        lambda m: m.T @ m[:, 5],
+        lambda m: m[:2].T[:200].T @ m.T[:, :200].T,
+        lambda m: m @ m.T[:, :7],
+        lambda m: m @ m.T,
+        lambda m: m.T @ m,
+        lambda m: m[:250, 5:].T @ m[:250, 5:],
+    ]
+    for product in products:
+        expected, result = product(matrix), product(tnp.asarray(matrix))
+        assert (result.dtype, result.shape, result.strides) == (expected.dtype, expected.shape, expected.strides)
+        assert numpy.asarray(result).tobytes() == expected.tobytes()
+
+
 LAYOUTS: list[Callable[[Any], Any]] = [
     lambda x: x.T,
     lambda x: x[::2, 1::2],
