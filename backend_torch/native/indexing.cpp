@@ -141,6 +141,21 @@ PyObject* element_or_view(PyObject* array, const at::Tensor& tensor, int8_t dtyp
   return wrap_elements(array, tensor, view.sizes, view.strides, view.offset);
 }
 
+// Read the key of an element of an ordinary array, a tuple of one Python integer for each axis; false for any other.
+bool read_place(const at::Tensor& tensor, PyObject* key, int64_t& offset) {
+  int64_t dim = tensor.dim();
+  if (!PyTuple_CheckExact(key) || PyTuple_GET_SIZE(key) != dim || dim == 0) return false;
+  c10::IntArrayRef sizes = tensor.sizes(), strides = tensor.strides();
+  offset = tensor.storage_offset();
+  for (int64_t axis = 0; axis < dim; axis++) {
+    PyObject* item = PyTuple_GET_ITEM(key, axis);
+    int64_t index, size = sizes[axis];
+    if (!PyLong_CheckExact(item) || !read_integer(item, index) || index < -size || index >= size) return false;
+    offset += (index < 0 ? index + size : index) * strides[axis];
+  }
+  return true;
+}
+
 }  // namespace
 
 PyObject* get_item(PyObject* array, PyObject* key) {
@@ -149,6 +164,8 @@ PyObject* get_item(PyObject* array, PyObject* key) {
   if (tensor == nullptr) return nullptr;
   int8_t dtype = dtype_of(tensor->unsafeGetTensorImpl());
   if (dtype == NONE) return nullptr;
+  int64_t place;
+  if (is_array(array) && read_place(*tensor, key, place)) return wrap_scalar(data_of(*tensor, place), dtype);
   if (has_index_array(key)) {
     if (!is_turned(array)) return get_picked(array, *tensor, key);
     at::Tensor copy = straightened(array);
@@ -183,11 +200,22 @@ bool set_item(PyObject* array, PyObject* key, PyObject* value) {
   if (dtype == NONE) return false;
   if (has_index_array(key)) return !is_turned(array) && set_picked(array, *tensor, key, value);
   if (dtype >= LOOPS || (is_turned(array) && is_locked(array))) return false;
+  for (int64_t stride : tensor->strides())
+    if (stride == 0) return false;  // may be a broadcast view, which is read-only
+  if (int64_t place; is_array(array) && read_place(*tensor, key, place)) {
+    alignas(16) char number[16];
+    bool is_same = is_scalar(value) && held(value)->has_value && held(value)->dtype == dtype;
+    if (is_same || (is_number(value) && store_number(value, dtype, number, true))) {
+      std::memcpy(writeable_data_of(*tensor) + (place - tensor->storage_offset()) * itemsize(dtype),
+                  is_same ? held(value)->value : number, itemsize(dtype));
+      tensor->unsafeGetTensorImpl()->bump_version();
+      return true;
+    }
+    if (PyErr_Occurred()) return false;
+  }
   Elements elements(array, *tensor);
   View view;
   if (!parse(elements, key, view)) return false;
-  for (int64_t stride : tensor->strides())
-    if (stride == 0) return false;  // may be a broadcast view, which is read-only
   if (count(view) > FEW && view.sizes.size() != 1) return false;
   int64_t width = itemsize(dtype);
   int8_t given_dtype = dtype;
