@@ -447,20 +447,21 @@ PyObject* refuse_to_iterate(PyObject* self) {
 PyObject* python_calls[2];
 PyObject* ufunc_types[2];  // of one operand and of two
 
-// Return the array of `out=array`, or None without options; nullptr if there are other options.
-PyObject* only_out(PyObject* kwargs) {
-  if (kwargs == nullptr) return Py_None;
-  if (PyDict_GET_SIZE(kwargs) != 1) return nullptr;
+// Return the array of `out=array`, or that after `nin` operands, or None without both; nullptr for other arguments.
+PyObject* only_out(PyObject* args, PyObject* kwargs, Py_ssize_t nin) {
   static PyObject* name = PyUnicode_InternFromString("out");
-  PyObject* out = PyDict_GetItem(kwargs, name);
+  Py_ssize_t count = PyTuple_GET_SIZE(args), options = kwargs == nullptr ? 0 : PyDict_GET_SIZE(kwargs);
+  if (count == nin && options == 0) return Py_None;
+  if (count + options != nin + 1 || count < nin) return nullptr;
+  PyObject* out = count > nin ? PyTuple_GET_ITEM(args, nin) : PyDict_GetItem(kwargs, name);
   return out != nullptr && (out == Py_None || is_array(out)) ? out : nullptr;
 }
 
 PyObject* call_unary_ufunc(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded(
       [&]() -> PyObject* {
-        PyObject* out = only_out(kwargs);
-        if (out == nullptr || PyTuple_GET_SIZE(args) != 1) return nullptr;
+        PyObject* out = only_out(args, kwargs, 1);
+        if (out == nullptr) return nullptr;
         Ufunc* ufunc = find_ufunc(self);
         if (ufunc == nullptr) return nullptr;
         PyObject* a = PyTuple_GET_ITEM(args, 0);
@@ -503,10 +504,10 @@ PyObject* call_binary_where(PyObject* self, PyObject* args, PyObject* kwargs) {
 PyObject* call_binary_ufunc(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded(
       [&]() -> PyObject* {
-        PyObject* out = only_out(kwargs);
-        if (out == nullptr && PyDict_GET_SIZE(kwargs) == 2 && PyTuple_GET_SIZE(args) == 2 && is_quiet())
+        PyObject* out = only_out(args, kwargs, 2);
+        if (out == nullptr && kwargs != nullptr && PyDict_GET_SIZE(kwargs) == 2 && PyTuple_GET_SIZE(args) == 2 && is_quiet())
           return call_binary_where(self, args, kwargs);
-        if (out == nullptr || PyTuple_GET_SIZE(args) != 2) return nullptr;
+        if (out == nullptr) return nullptr;
         PyObject *a = PyTuple_GET_ITEM(args, 0), *b = PyTuple_GET_ITEM(args, 1);
         Ufunc* ufunc = find_ufunc(self);
         if (ufunc == nullptr) return nullptr;

@@ -185,21 +185,19 @@ struct Source {
   at::Tensor cast;
 };
 
-// Prepare an operand for a loop; false without an exception if no loop takes it.
-bool prepare(const Operand& operand, int8_t wanted, Source& source) {
+// Prepare an operand for a loop; false without an exception if no loop takes it. With `is_gathered` rows that are not
+// neighbours are copied.
+bool prepare(const Operand& operand, int8_t wanted, Source& source, bool is_gathered = false) {
   if (operand.tensor == nullptr) {
     source.data = cast_value(operand, wanted, source.value);
     return source.data != nullptr;
   }
-  int64_t dim = operand.tensor->dim();
-  source.data = data_of(*operand.tensor);
-  if (dim == 1)
-    source.stride = operand.tensor->strides()[0];
-  else if (dim > 1 && is_dense(*operand.tensor))
-    source.stride = 1;
-  else if (dim > 1)
-    return false;
-  if (operand.given == wanted) return true;
+  const at::Tensor& tensor = *operand.tensor;
+  int64_t dim = tensor.dim(), n = tensor.numel();
+  source.data = data_of(tensor);
+  bool is_line = dim < 2 || is_dense(tensor);
+  if (dim > 0) source.stride = dim == 1 ? tensor.strides()[0] : 1;
+  if (is_line && operand.given == wanted) return true;
   if (operand.given >= LOOPS || wanted >= LOOPS) return false;
   auto loop = copy_loop(operand.given, wanted);
   if (loop == nullptr) return false;
@@ -208,12 +206,30 @@ bool prepare(const Operand& operand, int8_t wanted, Source& source) {
     source.data = source.value;
     return true;
   }
-  int64_t n = operand.tensor->numel();
+  if (!is_line && (!is_gathered || n == 0 || !keeps_c_order(tensor.sizes(), tensor.strides()))) return false;
   source.cast = empty({n}, wanted);
-  loop(writeable_data_of(source.cast), source.data, n, 1, source.stride);
-  source.data = data_of(source.cast);
+  char* to = writeable_data_of(source.cast);
+  if (is_line)
+    loop(to, source.data, n, 1, source.stride);
+  else
+    gather(to, wanted, source.data, operand.given, tensor.sizes(), tensor.strides().data());
+  source.data = to;
   source.stride = 1;
   return true;
+}
+
+// Run a loop on prepared operands.
+void run_parts(const BinaryPlan& plan, char* out, const Source& a, const Source& b, int64_t n) {
+  int64_t step = a.stride * itemsize(plan.left), other = b.stride * itemsize(plan.right);
+  in_parts(n, [&](int64_t from, int64_t count) {
+    plan.loop(out + from * itemsize(plan.out), a.data + from * step, b.data + from * other, count, a.stride, b.stride);
+  });
+}
+
+void run_parts(const UnaryPlan& plan, char* out, const Source& a, int64_t n) {
+  in_parts(n, [&](int64_t from, int64_t count) {
+    plan.loop(out + from * itemsize(plan.out), a.data + from * a.stride * itemsize(plan.in), count, a.stride);
+  });
 }
 
 // Convert an operand to a tensor of a dtype, for torch's kernels.
@@ -447,12 +463,7 @@ PyObject* call_loop(const UnaryPlan& plan, const Operand& a) {
   bool is_odd = n == 1 && a.sizes().size() == 1 && a.tensor->strides()[0] != 1;
   Source source;
   if (is_odd || !prepare(a, plan.in, source)) return nullptr;
-  return computed(a.sizes(), plan.out, [&](char* out) {
-    in_parts(n, [&](int64_t from, int64_t count) {
-      plan.loop(out + from * itemsize(plan.out), source.data + from * source.stride * itemsize(plan.in), count,
-                source.stride);
-    });
-  });
+  return computed(a.sizes(), plan.out, [&](char* out) { run_parts(plan, out, source, n); });
 }
 
 // The square of complex numbers, which NumPy computes for the exponent 2; nullptr without an exception for other ones.
@@ -469,21 +480,20 @@ PyObject* call_arrays(const BinaryPlan& plan, bool is_power, const Operand& a, c
     if (PyObject* result = call_square(a, b.number, plan.left)) return result;
   if (is_power && b.number != nullptr && is_shortcut(plan.left, b.number)) return call_power(plan, a, b);
   c10::IntArrayRef sizes;
-  if (plan.loop != nullptr && has_common_shape(a, b, sizes) && !prefers_kernel(plan, sizes)) {
-    int64_t n = c10::multiply_integers(sizes);
+  bool is_common = has_common_shape(a, b, sizes);
+  int64_t n = c10::multiply_integers(sizes);
+  auto by_loop = [&](bool is_gathered) -> PyObject* {
     Source left, right;
-    if (prepare(a, plan.left, left) && prepare(b, plan.right, right))
-      return computed(sizes, plan.out, [&](char* out) {
-        int64_t step = left.stride * itemsize(plan.left), other = right.stride * itemsize(plan.right);
-        in_parts(n, [&](int64_t from, int64_t count) {
-          plan.loop(out + from * itemsize(plan.out), left.data + from * step, right.data + from * other, count,
-                    left.stride, right.stride);
-        });
-      });
-    if (PyErr_Occurred()) return nullptr;
+    if (!prepare(a, plan.left, left, is_gathered) || !prepare(b, plan.right, right, is_gathered)) return nullptr;
+    return computed(sizes, plan.out, [&](char* out) { run_parts(plan, out, left, right, n); });
+  };
+  if (plan.loop != nullptr && !(is_common && prefers_kernel(plan, sizes))) {
+    PyObject* result = is_common ? by_loop(false) : nullptr;
+    if (result == nullptr && !PyErr_Occurred()) result = call_rows(plan, a, b);
+    bool is_gathered = is_common && (plan.kernel == nullptr || n < LARGE) && std::ranges::count(sizes, 1) == 0;
+    if (result == nullptr && is_gathered && !PyErr_Occurred()) result = by_loop(true);
+    if (result != nullptr || PyErr_Occurred()) return result;
   }
-  if (plan.loop != nullptr && !prefers_kernel(plan, sizes))
-    if (PyObject* result = call_rows(plan, a, b)) return result;
   if (plan.kernel == nullptr || PyErr_Occurred()) return nullptr;
   at::Tensor left, right;
   if (!tensor_of(a, plan.left, left) || !tensor_of(b, plan.right, right)) return nullptr;
@@ -655,7 +665,7 @@ bool write_computed(const BinaryPlan& plan, bool is_power, const Operand& a, con
 char* place_of(PyObject* out, int8_t dtype, c10::IntArrayRef sizes, const Operand& a, const Operand& b) {
   const at::Tensor* target = is_array(out) ? plain_tensor(out) : nullptr;
   if (target == nullptr || dtype_of(*target) != dtype || target->sizes() != sizes || target->dim() == 0) return nullptr;
-  if (!target->is_contiguous() || target->numel() >= LARGE) return nullptr;
+  if (!target->is_contiguous()) return nullptr;
   for (const Operand* operand : {&a, &b}) {
     if (operand->tensor == nullptr || !may_overlap(*operand->tensor, *target)) continue;
     bool is_same = data_of(*operand->tensor) == data_of(*target) && operand->given == dtype &&
@@ -717,10 +727,12 @@ PyObject* call_binary_into(Ufunc* ufunc, PyObject* x, PyObject* y, PyObject* out
   char* place = place_of(out, plan.out, sizes, a, b);
   if (place == nullptr) return call_binary_elsewhere(ufunc, a, b, out);
   Source left, right;
+  int64_t n = c10::multiply_integers(sizes);
   if (plan.loop != nullptr && prepare(a, plan.left, left) && prepare(b, plan.right, right)) {
-    plan.loop(place, left.data, right.data, c10::multiply_integers(sizes), left.stride, right.stride);
+    run_parts(plan, place, left, right, n);
     return written(out);
   }
+  if (n >= LARGE) return nullptr;  // torch's kernel writes its result there itself
   if (PyErr_Occurred() || plan.kernel == nullptr || !is_in_order(a) || !is_in_order(b)) return nullptr;
   at::Tensor one, other;
   if (!tensor_of(a, plan.left, one) || !tensor_of(b, plan.right, other)) return nullptr;
@@ -736,10 +748,12 @@ PyObject* call_unary_into(Ufunc* ufunc, PyObject* x, PyObject* out) {
   char* place = place_of(out, plan.out, a.sizes(), a, a);
   if (place == nullptr) return nullptr;
   Source source;
+  int64_t n = a.tensor->numel();
   if (plan.loop != nullptr && prepare(a, plan.in, source)) {
-    plan.loop(place, source.data, a.tensor->numel(), source.stride);
+    run_parts(plan, place, source, n);
     return written(out);
   }
+  if (n >= LARGE) return nullptr;  // torch's kernel writes its result there itself
   if (plan.kernel == nullptr || !is_in_order(a)) return nullptr;
   at::Tensor operand;
   if (!tensor_of(a, plan.in, operand)) return nullptr;
@@ -754,9 +768,10 @@ bool call_inplace(Ufunc* ufunc, PyObject* x, PyObject* y) {
   if (!is_native(plan.state) || plan.left != a.given || plan.out != a.given || is_refused(ufunc, plan, b)) return false;
   const at::Tensor& target = *a.tensor;
   int64_t n = target.numel();
-  if (n >= LARGE) return false;
   bool is_shortened = ufunc->is_power && b.number != nullptr && is_shortcut(a.given, b.number);
-  if (plan.loop == nullptr || is_shortened || prefers_kernel(plan, target.sizes())) return write_computed(plan, ufunc->is_power, a, b);
+  if (plan.loop == nullptr || is_shortened || prefers_kernel(plan, target.sizes()))
+    return n < LARGE && write_computed(plan, ufunc->is_power, a, b);
+  if (n >= LARGE && (!target.is_contiguous() || (!b.is_0d() && b.tensor->sizes() != target.sizes()))) return false;
   if (!target.is_contiguous() || (!b.is_0d() && b.tensor->sizes() != target.sizes())) {
     if (!write_rows(plan, target, b)) return false;
     target.unsafeGetTensorImpl()->bump_version();
@@ -773,7 +788,9 @@ bool call_inplace(Ufunc* ufunc, PyObject* x, PyObject* y) {
     right.data = right.value;
   }
   char* data = writeable_data_of(target);
-  plan.loop(data, data, right.data, n, 1, right.stride);
+  left.data = data;
+  left.stride = 1;
+  run_parts(plan, data, left, right, n);
   target.unsafeGetTensorImpl()->bump_version();
   return true;
 }

@@ -2037,6 +2037,48 @@ def test_many_elements_in_parts(size: int) -> None:
     compare(results)
 
 
+@pytest.mark.parametrize("size", [5, 32_768, 150_001])
+@pytest.mark.parametrize("dtype", ["i8", "f4", "c16"])
+def test_outputs_by_position_and_in_place(size: int, dtype: str) -> None:
+    def results(xp: Any) -> list[Any]:
+        x, y = xp.arange(size).astype(dtype) % 97 if dtype != "c16" else xp.arange(size) * 1j, xp.ones(size, dtype)
+        z = xp.zeros(size, dtype)
+        assert xp.multiply(x, y, z) is z
+        assert xp.negative(z, z) is z
+        xp.add(z, x[1], z)
+        xp.add(z[:-1], 1, z[1:])  # an operand that overlaps
+        mask = z == y
+        assert xp.logical_not(mask, mask) is mask
+        w = z.copy()
+        w += y
+        w *= 3
+        w -= w[2]
+        w[1:] += w[:-1]
+        w[::2] *= 2
+        return [z, mask, w, xp.add(x, y, None)]
+
+    compare(results)
+    for refused in (lambda xp: xp.add(xp.ones(size), 1, 2), lambda xp: xp.negative(xp.ones(size), xp.ones(size), 1)):
+        compare(refused, raises=TypeError)
+    compare(lambda xp: xp.add(xp.ones(size), 1, xp.ones(size), out=xp.ones(size)), raises=TypeError)
+
+
+@pytest.mark.parametrize("number", [3, 2.5, 1j])
+@pytest.mark.parametrize("dtype", ["?", "i4", "i8", "f4", "f8", "c8", "c16"])
+def test_numbers_beside_rows_that_are_apart(dtype: str, number: Any) -> None:
+    cuts: list[Callable[[Any], Any]] = [
+        lambda x: x[:, ::2],
+        lambda x: x[1:, :5],
+        lambda x: x[:, :1],
+        lambda x: x[:, 1:3].T,
+        lambda x: x[:, :0],
+    ]
+    for name, cut in itertools.product(("add", "mul", "truediv", "eq"), cuts):
+        both(operate(name), in_python(name), lambda cut=cut: (cut(samples(dtype, (4, 6))), number))
+        both(operate(name), in_python(name), lambda cut=cut: (cut(samples("f8", (4, 6))), cut(samples(dtype, (4, 6)))))
+    compare(lambda xp: [cut(xp.arange(24).reshape(4, 6).astype(dtype)) * number for cut in cuts])
+
+
 def test_a_gradient_reaches_the_parts_of_complex_arrays() -> None:
     z = tnp.zeros((3, 2), dtype=complex)[1:]
     x = torch.ones(2, requires_grad=True)
