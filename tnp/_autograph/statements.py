@@ -49,7 +49,7 @@ Moves = list[tuple[int, Tensor | None]]
 """The carried tensors from before a step that one after it may be, and the conditions; None: it is."""
 MOST_OPERATIONS = 256
 """A loop over a range or an array is unrolled if its steps times the operations of one step do not exceed this."""
-_FEW_STEPS = 8  # a loop of at most this many steps is unrolled, whatever its operations
+_FEW_STEPS = 8  # a loop of at most this many steps is unrolled, unless its body has a loop around another
 _MANY_STEPS = 100  # unrolling a loop of at least this many steps warns
 _MOST_TIMES = 2**44  # no loop makes more steps
 _FEW = 2**18  # an int that grows by at most this each step never reaches 2**62
@@ -591,7 +591,8 @@ def for_(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines:
         return
     variables = _Variables(get, put, lines)
     length = source.length
-    if isinstance(length, int) and not (length > _FEW_STEPS and backend.keeps_loops(length)):
+    few = _FEW_STEPS if _loops_in(body.__code__) < 2 else 1
+    if isinstance(length, int) and not (length > few and backend.keeps_loops(length)):
         _python_for(items, test, body, get, put, lines)
         return
     if not isinstance(length, int):
@@ -600,6 +601,13 @@ def for_(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines:
         _python_for(items, test, body, get, put, lines)
         return
     iteration.pass_over(items)
+
+
+@functools.cache
+def _loops_in(code: types.CodeType) -> int:
+    """Return how many `for` loops of a block are around each other; unrolled, their steps multiply."""
+    blocks = [each for each in code.co_consts if isinstance(each, types.CodeType)]
+    return ("for_" in code.co_names) + max(map(_loops_in, blocks), default=0)
 
 
 def _python_for(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines: Any) -> None:

@@ -304,6 +304,22 @@ def test_an_inner_loop_is_traced_few_times(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(graphs) <= 16  # 26 if each loop found anew what it carries, whenever the loop around it is traced
 
 
+def nested_deeply(x: Any) -> Any:
+    total = x * 0
+    for i in range(4):
+        for j in range(4):
+            for k in range(3):
+                for m in range(4):
+                    if i - j >= 0:
+                        total[m] += x[i - j] * x[j] * x[k]
+    return (total,)
+
+
+def test_short_loops_in_short_loops_are_loops_of_the_graph() -> None:
+    compiled = assert_like_numpy(nested_deeply, X[:5])
+    assert len(list(compiled.graph(np.asarray(X[:5])))) < 60  # of the 192 steps
+
+
 def left_early(x: Any) -> Any:
     total = 0.0
     for row in range(2):
