@@ -398,11 +398,11 @@ class _Frame:
             adopted = self.adopted(args[0], node.args[0])
             if adopted is not None:
                 return adopted
-        if target in (aten.index_put.default, _WRITTEN_SLICES) or target in _SCATTERS:
+        if target in (aten.index_put.default, open_slices.WRITTEN) or target in _SCATTERS:
             written = self.own(self.adopted(args[0], node.args[0]) or self.code.as_new(args[0]))
             if target is aten.index_put.default:
                 self.put(written, *args[1:], **kwargs)
-            elif target is _WRITTEN_SLICES:
+            elif target is open_slices.WRITTEN:
                 self.put_in_slices(written, *args[1:])
             else:
                 source = _tensor(node.all_input_nodes[1])
@@ -869,7 +869,6 @@ def _write_in_order(module: GraphModule) -> None:
             node.update_arg(2, values)
 
 
-_WRITTEN_SLICES = open_slices.OPERATION
 _SCATTERS = {aten.select_scatter.default: aten.select.int, aten.slice_scatter.default: aten.slice.Tensor}
 _ZEROS = {aten.new_zeros.default, aten.zeros.default, aten.zeros_like.default}
 

@@ -14,10 +14,12 @@ from typing import Any
 import torch
 
 from backend_torch.graphs.loop_code import CTYPES, Code, Lazy, Shape, Unsupported, Value, View, constant, literal, plain
+from backend_torch.kernels import open_slices
 
 aten = torch.ops.aten
 prims = torch.ops.prims
 _MOST_PRODUCTS = 1 << 18  # multiplications in a matrix product; a library computes larger products faster
+_MOST_WITH_VECTORS = 1 << 22  # the same where one matrix is a vector: reading the other one takes the time
 _MOST_COMPLEX_PRODUCTS = 1 << 12  # these have no vectors here
 _LARGEST_TABLE = 1 << 16
 _MOST_TWICE = 4  # operations for an element that are done twice rather than kept in memory
@@ -872,26 +874,59 @@ class Operation:
         strides = (0, stride) if shape[0] == 1 else (stride, 0)
         return View(view.buffer, shape, strides, view.offset)
 
-    def _product(self, one: Value, other: Value) -> View:
+    def product_of_slices(self) -> View:
+        one, other, starts, lengths = self.args
+        code = self.code
+        row, first, second, column = [None if each is None else code.scalar(each).at(()) for each in starts]
+        rows, inner, columns = [
+            str(size) if each is None else code.scalar(each).at(())
+            for size, each in zip((*one.shape, other.shape[1]), lengths, strict=True)
+        ]
+
+
+        def part(view: View, *start: str | None) -> View:
+            offset = view.place(["0" if each is None else f"({each})" for each in start])
+            return View(view.buffer, view.shape, view.strides, offset)
+
+        left, right = lambda view: part(view, row, first), lambda view: part(view, second, column)
+        return self._product(one, other, (rows, inner, columns), left, right)
+
+    def _product(
+        self,
+        one: Value,
+        other: Value,
+        counts: Sequence[str] | None = None,
+        left_part: Callable[[View], View] = lambda view: view,
+        right_part: Callable[[View], View] = lambda view: view,
+    ) -> View:
+        """The product of matrices, or of parts of them: ``counts`` are their rows, summed axis and columns."""
         code = self.code
         rows, inner, columns = one.shape[-2], one.shape[-1], other.shape[-1]
         batch = math.prod(one.shape[:-2])
         most = _MOST_COMPLEX_PRODUCTS if self.dtype.is_complex else _MOST_PRODUCTS
+        if min(rows, columns) == 1 and not self.dtype.is_complex:
+            most = _MOST_WITH_VECTORS
         if self.dtype is torch.bool or batch * rows * inner * columns > most:
             raise Unsupported("a library computes large products faster")
         left, right = code.in_memory(one), code.in_memory(other)
         if right.strides[-1] != 1 and columns > 1:
             right = self._packed(right)
+        left, right = left_part(left), right_part(right)
         result = code.new(self.dtype, (*one.shape[:-2], rows, columns))
+        if counts is not None:
+            code.loops(result.shape, lambda index: code.line(f"{result.element(index)} = 0;"))
+        counts = counts or (str(rows), str(inner), str(columns))
+
+        ends, sides = counts, [(left, left.strides[-2:]), (right, right.strides[-2:])]
+        if columns == 1 and left.strides[-1] != 1 and left.strides[-2] == 1:
+            ends, sides = counts[::-1], [(view, steps[::-1]) for view, steps in sides[::-1]]  # reads rows
 
         def each(index: list[str]) -> None:
             corner = [*index, "0", "0"]
-            places = [f"{view.buffer.name} + ({view.place(corner)})" for view in (result, left, right)]
-            steps = (*left.strides[-2:], *right.strides[-2:])
-            code.line(
-                f"op::product<{CTYPES[self.dtype]}>({places[0]}, {places[1]}, {steps[0]}, {steps[1]}, {places[2]}, "
-                f"{steps[2]}, {steps[3]}, {rows}, {inner}, {columns});"
-            )
+            arguments = [f"{result.buffer.name} + ({result.place(corner)})", columns]
+            for view, steps in sides:
+                arguments += [f"{view.buffer.name} + ({view.place(corner)})", *steps]
+            code.line(f"op::product<{CTYPES[self.dtype]}>({', '.join(map(str, [*arguments, *ends]))});")
 
         code.loops(one.shape[:-2], each, ordered=True)
         result.copied = True
@@ -1025,4 +1060,5 @@ _OTHERS: dict[Any, Callable[[Operation], Any]] = {
     aten.mv: Operation.mv,
     aten.dot: Operation.dot,
     aten.addmm: Operation.addmm,
+    open_slices.PRODUCT: Operation.product_of_slices,
 }

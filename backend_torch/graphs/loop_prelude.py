@@ -381,7 +381,7 @@ template <bool largest, class F> inline int64_t arg_extreme(int64_t n, F f) {
   return at;
 }
 
-// c = a @ b, where neither is large. c is in C order and apart from both.
+// c = a @ b, where neither is large. c is apart from both, and its columns are neighbours.
 template <class T, int J> inline void columns(
     T* __restrict__ c, const T* a, int64_t ak, const T* b, int64_t bk, int64_t K) {
   using V = Vector<T>;
@@ -397,9 +397,9 @@ template <class T, int J> inline void columns(
   for (int j = 0; j < J; j++) sums[j].store(c + j * V::size());
 }
 template <class T> inline void product(
-    T* __restrict__ c, const T* a, int64_t ai, int64_t ak, const T* b, int64_t bk, int64_t bj,
+    T* __restrict__ c, int64_t ci, const T* a, int64_t ai, int64_t ak, const T* b, int64_t bk, int64_t bj,
     int64_t M, int64_t K, int64_t N) {
-  for (int64_t i = 0; i < M; i++, a += ai, c += N) {
+  for (int64_t i = 0; i < M; i++, a += ai, c += ci) {
     int64_t j = 0;
     if constexpr (is_real<T>) {
       using V = Vector<T>;

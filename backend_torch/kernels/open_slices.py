@@ -1,6 +1,6 @@
-"""Writes to slices whose bounds are values, as in `x[:i] = 0` in a loop of a graph.
+"""Writes to slices whose bounds are values, as in `x[:i] = 0` in a loop of a graph, and products of them.
 
-Layer: owns one operation of graphs. A loop in C++ visits the slice's own elements; elsewhere all elements are computed.
+Layer: owns two operations of graphs. A loop in C++ visits the slice's own elements; elsewhere all are computed.
 """
 
 from __future__ import annotations
@@ -81,4 +81,56 @@ _written = graph_operations.operation(
     _on_host,
     _by_steps,
 )
-OPERATION = torch.ops.tnp.written_slices.default
+WRITTEN = torch.ops.tnp.written_slices.default
+
+
+def product(
+    one: Tensor, other: Tensor, starts: Sequence[Tensor | None], lengths: Sequence[Tensor | None]
+) -> Tensor:
+    """Return the product of parts of two matrices of one dtype, as the first elements of a result of the whole's shape.
+
+    ``starts`` are those of the rows, of the axes that are summed over, one for each matrix, and of the columns;
+    ``lengths`` those of rows, summed axes and columns. None: the whole axis. What is not of the product is zero.
+    """
+    return _product(one, other, list(starts), list(lengths))
+
+
+def _product_by_steps(one: Tensor, other: Tensor, starts: Sequence[Any], lengths: Sequence[Any]) -> Tensor:
+    rows, inner, columns = lengths
+    one = _part(_part(one, 0, starts[0], rows), 1, starts[1], inner)
+    other = _part(_part(other, 0, starts[2], inner), 1, starts[3], columns)
+    size = min(one.shape[1], other.shape[0])
+    return one[:, :size] @ other[:size]
+
+
+def _part(matrix: Tensor, axis: int, start: Tensor | None, length: Tensor | None) -> Tensor:
+    size = matrix.shape[axis]
+    number = torch.arange(size, device=matrix.device)
+    if start is not None:
+        matrix = matrix.index_select(axis, (number + start).clamp(0, max(size - 1, 0)))
+    if length is None:
+        return matrix
+    return torch.where((number < length).reshape((-1, 1) if axis == 0 else (1, -1)), matrix, matrix.new_zeros(()))
+
+
+def _product_on_host(one: Tensor, other: Tensor, starts: Sequence[Any], lengths: Sequence[Any]) -> Tensor:
+    if one.dtype is torch.bfloat16:  # NumPy has none
+        return _product_by_steps(one, other, starts, lengths)
+    result = one.new_zeros((one.shape[0], other.shape[1]))
+    sizes = (*one.shape, *other.shape)
+    first = [0 if start is None else int(start) for start in starts]
+    rows, inner, columns = [None if length is None else int(length) for length in lengths]
+    parts = [
+        slice(start, size if length is None else start + length)
+        for start, size, length in zip(first, sizes, (rows, inner, inner, columns), strict=True)
+    ]
+    host.array(result)[:rows, :columns] = host.array(one)[*parts[:2]] @ host.array(other)[*parts[2:]]
+    return result
+
+
+_product = graph_operations.operation(
+    "product_of_slices(Tensor one, Tensor other, Tensor?[] starts, Tensor?[] lengths) -> Tensor",
+    _product_on_host,
+    _product_by_steps,
+)
+PRODUCT = torch.ops.tnp.product_of_slices

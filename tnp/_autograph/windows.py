@@ -119,12 +119,18 @@ class Window:
     __neg__, __abs__, __invert__ = _unary(table.negative), _unary(table.absolute), _unary(table.invert)
 
     def __init__(
-        self, values: Callable[[], ndarray], lengths: Sequence[Any], source: Any = None, error: Exception | None = None
+        self,
+        values: Callable[[], ndarray],
+        lengths: Sequence[Any],
+        source: Any = None,
+        error: Exception | None = None,
+        part: tuple[Callable[[], ndarray], Sequence[_Range | None]] | None = None,
     ) -> None:
         self._values = values
         self.lengths = tuple(lengths)
         self.source = source
         self.error = error  # where it leaves the graph
+        self.part = part  # the array that it is a part of, and the places of its slices there
 
     @property
     def values(self) -> ndarray:
@@ -150,7 +156,11 @@ class Window:
     @property
     def T(self) -> Window:
         """The axes in the opposite order."""
-        return Window(lambda: self.values.T, self.lengths[::-1])
+        part = None
+        if self.part is not None:
+            whole, ranges = self.part
+            part = (lambda: whole().T), ranges[::-1]
+        return Window(lambda: self.values.T, self.lengths[::-1], part=part)
 
     def copy(self) -> Window:
         """The elements as they are now."""
@@ -272,7 +282,9 @@ def item(array: Any, key: Any) -> Any:
         return array[key]
     wide, ranges = _parsed(array, key)
     lengths = [None if each is None else each.length for each in ranges]
-    return Window(lambda: _moved(array[wide], ranges), lengths, (array, key), trace_state.value_error("__getitem__"))
+    error = trace_state.value_error("__getitem__")
+    part = (lambda: array[wide]), ranges
+    return Window(lambda: _moved(array[wide], ranges), lengths, (array, key), error, part)
 
 
 def refuse(result: Any) -> None:
@@ -540,21 +552,44 @@ def _stretched(values: ndarray, axis: int, length: Any, size: int) -> ndarray:
 
 def _product(one: Any, other: Any) -> Any:
     """``one @ other``."""
-    arrays = [each.values if type(each) is Window else asarray(each) for each in (one, other)]
-    lengths = [list(each.lengths) if type(each) is Window else [None] * np.ndim(each) for each in (one, other)]
-    if not all(1 <= each.ndim <= 2 for each in arrays):
+    (left, left_starts, rows), (right, right_starts, columns) = [_as_part(each) for each in (one, other)]
+    if not (1 <= left.ndim <= 2 and 1 <= right.ndim <= 2):
         raise _unsupported("a product of other than one or two axes")
-    axes = [arrays[0].ndim - 1, 0]
-    inner = [lengths[n][axis] for n, axis in enumerate(axes)]
-    sizes = [arrays[n].shape[axis] for n, axis in enumerate(axes)]
-    if any(each is not None for each in inner):
-        first, second = [size if length is None else length for size, length in zip(sizes, inner, strict=True)]
+    length = rows[-1]
+    if rows[-1] is not None or columns[0] is not None:
+        first, second = (
+            left.shape[-1] if rows[-1] is None else rows[-1],
+            right.shape[0] if columns[0] is None else columns[0],
+        )
         _demand(first == second, value_checks.OPEN_LENGTHS)
-        for n, axis in enumerate(axes):
-            kept = [first if a == axis else None for a in range(arrays[n].ndim)]
-            arrays[n] = _cut(_masked(arrays[n], kept, arrays[n].dtype.type(0)), axis, min(sizes))
-    left = [*lengths[0][:-1], *lengths[1][1:]]
-    return _kept(arrays[0] @ arrays[1], left)
+        length = first
+    elif left.shape[-1] != right.shape[0]:
+        return left @ right  # raises
+    dtype = np.result_type(left.dtype, right.dtype)
+    computed = np.dtype(np.int64) if dtype.kind == "b" else dtype
+    pair = [each.astype(computed, copy=False) for each in (left, right)]
+    is_row, is_column = left.ndim == 1, right.ndim == 1
+    pair = [pair[0][None] if is_row else pair[0], pair[1][:, None] if is_column else pair[1]]
+    starts = [*([None] * is_row), *left_starts, *right_starts, *([None] * is_column)]
+    lengths = [None if is_row else rows[0], length, None if is_column else columns[1]]
+    scalars = [
+        [None if each is None else asarray(each, dtype=np.int64).tensor for each in x] for x in (starts, lengths)
+    ]
+    result = wrap(open_slices.product(pair[0].tensor, pair[1].tensor, *scalars))
+    result = result[(0 if is_row else slice(None), 0 if is_column else slice(None))]
+    return _kept(result if computed == dtype else result != 0, [*rows[:-1], *columns[1:]])
+
+
+def _as_part(value: Any) -> tuple[ndarray, list[Any], list[Any]]:
+    """An array, and for each axis where the part that counts starts, None for 0, and its length, None for all."""
+    if type(value) is not Window:
+        array = asarray(value)
+        return array, [None] * array.ndim, [None] * array.ndim
+    if value.part is None or not all(each is None or each.kind in (open_slices.FIRST, 1) for each in value.part[1]):
+        return value.values, [None] * value.ndim, [*value.lengths]
+    whole, ranges = value.part
+    starts = [None if each is None or each.kind == open_slices.FIRST else each.start for each in ranges]
+    return whole(), starts, [*value.lengths]
 
 
 def _masked(values: ndarray, lengths: Sequence[Any], fill: Any) -> ndarray:

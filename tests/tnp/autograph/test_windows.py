@@ -411,3 +411,26 @@ def test_chained_and_paired_writes() -> None:
     given = np.asarray([0.5 * k - 3 for k in range(40)])
     for result, expected in zip(np.compile(filled, backend="eager")(given), filled(given), strict=True):
         assert numpy.allclose(result, expected, rtol=1e-12)
+
+
+def products(out: Any, x: Any, y: Any, v: Any) -> Any:
+    """Products of matrices and vectors, of which rows, columns or what is summed over are slices."""
+    out = out.copy()
+    for i in range(5, 15):
+        out[i - 5, :i, : i - 2] += x[:i, i:] @ y[i:, : i - 2]
+        out[i - 5, i - 2] += v[i:] @ y[i:]
+        out[i - 5, 2:, i] += x[2:, 1:i] @ v[1:i]
+        out[i - 5, 1, : i + 1] += y[i - 1 :, : i + 1].T @ v[i - 1 :]
+        out[i - 5, 2, 2] += v[i - 4 :] @ y[i - 4 :, 2]
+        out[i - 5, : i - 3] += x[:, : i - 3].T @ y
+    return (out,)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i8", "f4", "f8", "c16"])
+def test_products_of_slices_in_a_loop_of_machine_code(dtype: str) -> None:
+    rng = numpy.random.default_rng(0)
+    arrays = [rng.integers(-3, 4, shape).astype(dtype) for shape in ((10, 16, 16), (16, 16), (16, 16), 16)]
+    if dtype == "c16":
+        arrays = [array + 1j * array[::-1] for array in arrays]
+    expected = products(*arrays)
+    assert_same(expected, np.compile(products, fullgraph=True)(*map(np.asarray, arrays)))
