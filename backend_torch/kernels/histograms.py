@@ -6,7 +6,9 @@ Layer: owns counting. The caller checks the edges.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import torch
 
 from backend_torch.kernels import graph_operations, host, sorting
@@ -17,7 +19,6 @@ from backend_torch.tensors.memory import is_readable
 Tensor = torch.Tensor
 # Values are looked up in blocks, because their indices take more memory than the values.
 BLOCK = 1 << 20
-SORTED = 1 << 16
 
 
 def bins(values: Tensor, edges: Tensor) -> Tensor:
@@ -62,11 +63,9 @@ def histogram(values: Tensor, edges: Tensor, weights: Tensor | None, common: tor
     edges = cast(edges, common)
     if not len(edges):
         return values.new_zeros(0, dtype=torch.int64 if weights is None else weights.dtype)
-    if weights is not None:
-        return _looked_up(values, edges, weights, common)
-    if host.computes(values):
-        return _on_host(values, edges, common)
-    return _whole(values, edges, common)
+    if weights is None and host.computes(values):
+        return _on_host(values, edges, None, common)
+    return _whole(values, edges, weights, common)
 
 
 def _looked_up(values: Tensor, edges: Tensor, weights: Tensor | None, common: torch.dtype) -> Tensor:
@@ -87,26 +86,31 @@ def _blocks(line: Tensor) -> tuple[Tensor, ...]:
     return line.split(BLOCK) if type(line.shape[0]) is int else (line,)
 
 
-def _between(values: Tensor, edges: Tensor, common: torch.dtype) -> Tensor:
-    """`histogram` by the places of the edges among sorted values: NumPy's sort is faster than lookups."""
-    places = torch.zeros(len(edges), dtype=torch.int64)
-    for start in range(0, len(values), SORTED):
-        line = sorting.sort(cast(values[start : start + SORTED], common), 0)
-        places[:-1] += sorting.searchsorted(line, edges[:-1], right=False)
-        places[-1:] += sorting.searchsorted(line, edges[-1:], right=True)
-    return places.diff()
+def _on_host(values: Tensor, edges: Tensor, weights: Tensor | None, common: torch.dtype) -> Tensor:
+    if common is torch.bfloat16:  # NumPy has none
+        return _looked_up(values, edges, weights, common)
+    line, ends = host.array(cast(values, common)), host.array(edges)
+    if not (ends[:-1] <= ends[1:]).all():  # NumPy would raise; a check in the graph says what
+        return _looked_up(values, edges, weights, common)
+    given = None if weights is None else host.array(weights)
+    is_exact = given is not None and given.dtype.kind == "i"  # the sums of equal bins are of float64
+    if not is_exact and _are_equal(ends):
+        counts = np.histogram(line, len(ends) - 1, (ends[0], ends[-1]), weights=given)[0]
+    else:
+        counts = np.histogram(line, ends, weights=given)[0]
+    return host.wrapped(counts)
 
 
-def _on_host(values: Tensor, edges: Tensor, common: torch.dtype) -> Tensor:
-    return (_between if len(edges) <= len(values) else _counts)(values, edges, common)
-
-
-def _counts(values: Tensor, edges: Tensor, common: torch.dtype) -> Tensor:
-    return _looked_up(values, edges, None, common)
+def _are_equal(edges: Any) -> bool:
+    """Whether edges are those of equal bins, in which NumPy finds a value's place without a search."""
+    first, last = edges[0], edges[-1]
+    if edges.dtype.kind != "f" or not (first < last and np.isfinite(last - first)):
+        return False
+    return np.array_equal(edges, np.linspace(first, last, len(edges), dtype=edges.dtype))
 
 
 _whole = graph_operations.operation(
-    "histogram(Tensor values, Tensor edges, ScalarType common) -> Tensor", _on_host, _counts
+    "histogram(Tensor values, Tensor edges, Tensor? weights, ScalarType common) -> Tensor", _on_host, _looked_up
 )
 
 
