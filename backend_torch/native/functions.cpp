@@ -1403,7 +1403,7 @@ PyObject* fold_floats(const at::Tensor& tensor, const Fold& line) {
 
 // The variance or its root, of elements of class S computed in T.
 template <bool IS_ROOT, class T, class S>
-PyObject* spread_floats(const S* x, int64_t count, Fold& line, int64_t ddof) {
+PyObject* spread_floats(const S* x, int64_t count, Fold& line, double ddof) {
   auto deviations = std::make_unique<T[]>(count + line.outer * line.inner);
   T* means = deviations.get() + count;
   for (int64_t i = 0; i < count; i++) deviations[i] = static_cast<T>(x[i * line.stride]);
@@ -1419,7 +1419,7 @@ PyObject* spread_floats(const S* x, int64_t count, Fold& line, int64_t ddof) {
   return wrap_folded<T>(line, [&](T* out) {
     fold<true>(deviations.get(), line, out);
     for (int64_t i = 0; i < line.outer * line.inner; i++) {
-      out[i] /= T(line.n - ddof);
+      out[i] = static_cast<T>(out[i] / (static_cast<double>(line.n) - ddof));
       if (IS_ROOT) out[i] = std::sqrt(out[i]);
     }
   });
@@ -1443,14 +1443,14 @@ PyObject* spread(PyObject*, PyObject* const* args, Py_ssize_t count) {
     at::Tensor copy;
     const at::Tensor* tensor = count == 4 && PyBool_Check(args[3]) && is_quiet() ? few_in_order(args[0], copy) : nullptr;
     if (tensor == nullptr) return nullptr;
-    int64_t axis = 0, ddof;
+    int64_t axis = 0;
     if (args[1] != Py_None && !read_axis(args[1], tensor->dim(), axis)) return nullptr;
-    int overflow = 0;
-    if (!PyLong_CheckExact(args[2])) return nullptr;
-    ddof = PyLong_AsLongLongAndOverflow(args[2], &overflow);
+    if (!PyLong_CheckExact(args[2]) && !PyFloat_CheckExact(args[2])) return nullptr;
+    double ddof = PyFloat_AsDouble(args[2]);
+    if (ddof == -1 && PyErr_Occurred()) PyErr_Clear();  // an integer beyond every double, which the range refuses
     Fold line;
-    if (overflow || !read_line(*tensor, args[1] == Py_None, axis, args[3] == Py_True, line)) return nullptr;
-    if (ddof < 0 || ddof >= line.n) return nullptr;
+    if (!read_line(*tensor, args[1] == Py_None, axis, args[3] == Py_True, line)) return nullptr;
+    if (!(ddof >= 0 && ddof < static_cast<double>(line.n))) return nullptr;
     int64_t n = tensor->numel();
     const char* data = data_of(*tensor);
     return visit(dtype_of(*tensor), [&](auto zero) -> PyObject* {

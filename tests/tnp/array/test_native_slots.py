@@ -1843,6 +1843,7 @@ def test_small_sums_have_numpys_bits(dtype: str) -> None:
             for axis in (None, *range(-1, x.ndim)):
                 each = [f(x, axis=axis) for f in (xp.sum, xp.mean, xp.var, xp.std, xp.prod)]
                 each += [x.std(axis, ddof=1), x.var(axis, keepdims=True), x.ravel()[::3].sum()]
+                each += [x.var(axis, ddof=0.25), x.std(axis, ddof=0.5)]
                 each.append(x.sum(axis, keepdims=True))
                 found += [numpy.asarray(value).tobytes() for value in each]
         return found
