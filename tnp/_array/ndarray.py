@@ -585,6 +585,11 @@ class scalar(ScalarMethods, ndarray):  # type: ignore[misc]  # unlike an array i
         """Raise: a scalar never changes."""
         raise TypeError(f"'numpy.{self.dtype.name}' object can't be resized")
 
+    def __index__(self) -> int:
+        if self.dtype.kind in "iu" or trace_state.is_tracing():
+            return ndarray.__index__(self)
+        raise TypeError(f"'numpy.{self.dtype.name}' object cannot be interpreted as an integer")
+
     def __mul__(self, other: Any) -> Any:
         return NotImplemented if type(other) in REPEATED else ndarray.__mul__(self, other)
 

@@ -33,6 +33,7 @@ MAXDIMS = 64  # torch has no limit, but NumPy can't read arrays beyond this one
 
 
 _LENGTHS = frozenset({int})
+_REFUSAL = "expected a sequence of integers or a single integer, got '{!r:.100}'"
 
 
 def as_length(length: Any) -> int:
@@ -44,19 +45,20 @@ def as_shape(shape: Any) -> Shape:
     """Return a shape argument, one length or a sequence, as a tuple of ints."""
     if type(shape) is not tuple:
         if isinstance(shape, (bool, np.bool_)):
-            raise TypeError(f"expected a sequence of integers or a single integer, got '{shape}'")
+            raise TypeError(_REFUSAL.format(shape))
         try:
             return (as_length(shape),)
         except TracedValueError:
             raise
         except TypeError:
-            if not hasattr(shape, "__getitem__") or isinstance(shape, dict):  # a sequence to Python's C functions
-                message = f"expected a sequence of integers or a single integer, got '{shape}'"
-                raise TypeError(message) from None
-    kinds = set(map(type, shape := tuple(shape)))
-    if bool in kinds:
-        raise TypeError("an integer is required")
-    lengths = shape if kinds <= _LENGTHS else tuple(map(as_length, shape))
+            is_number = isinstance(shape, ndarray) and not shape.ndim
+            if is_number or not hasattr(shape, "__getitem__") or isinstance(shape, dict):  # a sequence to C functions
+                raise TypeError(_REFUSAL.format(shape)) from None
+    lengths = shape = tuple(shape)
+    if not _LENGTHS.issuperset(map(type, shape)):
+        if any(isinstance(length, (bool, np.bool_)) for length in shape):
+            raise TypeError("an integer is required")
+        lengths = tuple(map(as_length, shape))
     if len(lengths) > MAXDIMS:
         raise ValueError(f"maximum supported dimension for an ndarray is currently {MAXDIMS}, found {len(lengths)}")
     return lengths

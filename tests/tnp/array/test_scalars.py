@@ -268,3 +268,17 @@ def test_without_the_native_core_scalars_are_numbers_too() -> None:
 @pytest.mark.parametrize("key", [0, (0, 0), slice(0, 1), "a", [0]])
 def test_a_scalar_has_no_elements(key: Any) -> None:
     compare(lambda xp: xp.asarray([1.5, 2.0]).sum()[key], raises=IndexError)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("needs", [operator.index, range, hex])
+def test_a_number_that_is_no_integer_is_no_index(dtype: str, needs: Any) -> None:
+    compare(lambda xp: needs(xp.ones(2, dtype)[0]), raises=TypeError)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "float32", "complex64"])
+@pytest.mark.parametrize("make", [lambda xp, x: x[0], lambda xp, x: xp.asarray(x[0]), lambda xp, x: {1}])
+def test_a_number_that_is_no_integer_is_no_shape(dtype: str, make: Any) -> None:
+    for function in ("zeros", "ones", "empty", "eye"):
+        compare(lambda xp, f=function: getattr(xp, f)(make(xp, xp.ones(2, dtype))), raises=TypeError)
+    compare(lambda xp: xp.zeros((2, make(xp, xp.ones(2, dtype)))), raises=TypeError)
