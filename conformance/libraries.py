@@ -60,7 +60,8 @@ def run(library: Library, folder: Path, mode: str) -> Run:
         subprocess.run(
             [
                 *[sys.executable, *MODES[mode], "-m", "pytest", "-q", "-rN", "--tb=line", "-p", "no:cacheprovider"],
-                *["-p", "no:xdist", "--continue-on-collection-errors", f"--junitxml={report}", library.tests],
+                *["-p", "no:xdist", "-p", "conformance.seeds", "--continue-on-collection-errors"],
+                *[f"--junitxml={report}", library.tests],
             ],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder / library.modules)])},
@@ -86,6 +87,8 @@ def judge(library: Library, numpys: Run, ours: Run) -> list[str]:
         f"{library.name}: fails and has no known cause: {test}" for test in numpys.passed - ours.passed - known
     ]
     complaints += [f"{library.name}: passes and must leave {PATH.name}: {test}" for test in ours.passed & known]
+    if not numpys.passed:
+        complaints.append(f"{library.name}: no test passes with NumPy: pytest says above what is missing")
     return sorted(complaints)
 
 

@@ -32,6 +32,10 @@ def test_a_known_cause_explains_a_failure_and_no_more() -> None:
         "small: fails and has no known cause: m::other",
         f"small: passes and must leave {libraries.PATH.name}: m::known",
     ]
+    nothing = Run(frozenset(), 1.0)
+    assert libraries.judge(SMALL, nothing, nothing) == [
+        "small: no test passes with NumPy: pytest says above what is missing"
+    ]
     assert libraries.row(SMALL, everything, Run(frozenset({"m::third"}), 3.0)) == "| small 1.0 | 3 | 1 | 33.3 % | 1.5 |"
 
 
@@ -49,14 +53,15 @@ def test_a_suite_runs_on_both(
     tests.mkdir(parents=True)
     (tests / "test_m.py").write_text(
         "import numpy as np\n\ndef test_known():\n    assert type(np.ones(1)).__module__ == 'numpy'\n\n"
-        "def test_sum():\n    assert np.ones(3).sum() == 3\n"
+        "def test_sum():\n    assert np.ones(3).sum() == 3\n\n"
+        "def test_drawn():\n    assert np.random.randint(10**9) == np.random.RandomState(0).randint(10**9)\n"
     )
     library = Library("small", "1.0", ".", "tests", {})
     monkeypatch.setattr(libraries, "load", lambda: [library])
     assert main(["libraries", str(tmp_path)]) == 1
     printed = capfd.readouterr().out
     assert (
-        "| small 1.0 | 2 | 1 | 50.0 % |" in printed
+        "| small 1.0 | 3 | 2 | 66.7 % |" in printed
         and "small: fails and has no known cause: test_m::test_known" in printed
     )
     shutil.rmtree(tmp_path / "small-1.0")
