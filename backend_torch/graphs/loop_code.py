@@ -181,6 +181,25 @@ class Lazy:
         return self.element(index)
 
 
+@dataclass(eq=False)
+class Padded(Lazy):
+    """Elements of which those behind an end on some axes are all the same.
+
+    Attributes
+    ----------
+    whole : View or Lazy
+        What it is before the ends.
+    ends : dict
+        Axis -> the C++ of its end.
+    fill : str
+        The C++ of the elements behind.
+    """
+
+    whole: View | Lazy | None = None
+    ends: dict[int, str] = field(default_factory=dict)
+    fill: str = ""
+
+
 Value = View | Lazy
 
 

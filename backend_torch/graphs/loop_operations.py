@@ -13,7 +13,19 @@ from typing import Any
 
 import torch
 
-from backend_torch.graphs.loop_code import CTYPES, Code, Lazy, Shape, Unsupported, Value, View, constant, literal, plain
+from backend_torch.graphs.loop_code import (
+    CTYPES,
+    Code,
+    Lazy,
+    Padded,
+    Shape,
+    Unsupported,
+    Value,
+    View,
+    constant,
+    literal,
+    plain,
+)
 from backend_torch.kernels import open_slices
 
 aten = torch.ops.aten
@@ -632,7 +644,8 @@ class Operation:
         code = self.code
         if math.prod(value.shape) == 0 and start is None:
             raise Unsupported("an extreme of an empty array")
-        if isinstance(value, View) and value.is_plain and len(axes) == len(value.shape):
+        value, ends = _without(value, _neutral(name, dtype) if start is None else start)
+        if isinstance(value, View) and value.is_plain and len(axes) == len(value.shape) and not ends:
             value = value.like((math.prod(value.shape),), (1,), copied=False)
             axes = [0]
         kept = [axis for axis in range(len(value.shape)) if axis not in axes]
@@ -664,13 +677,13 @@ class Operation:
                     lambda i: code.line(f"{result.element(i)} = op::{name}({result.at(i)}, {element(i, inner)});"),
                 )
 
-            code.loops(tuple([value.shape[axis] for axis in axes]), outer, ordered=True)
+            code.loops([ends.get(axis, value.shape[axis]) for axis in axes], outer, ordered=True)
             if begin is None and name not in ("maximum", "minimum", "logical_or", "logical_and"):
                 raise Unsupported(name)
         else:
             assert last is not None
             outer_axes = [axis for axis in axes if axis != last]
-            outer_shape = tuple([value.shape[axis] for axis in outer_axes])
+            outer_shape = [ends.get(axis, value.shape[axis]) for axis in outer_axes]
 
             def one(index: list[str]) -> None:
                 sum_name, i = code.name("s"), code.name("i")
@@ -683,8 +696,9 @@ class Operation:
                     places = dict(zip(outer_axes, inner, strict=True))
                     places[last] = i
                     text = element(index, [places.get(axis, "0") for axis in axes])
+                    end = ends.get(last, value.shape[last])
                     code.line(
-                        f"{sum_name} = op::fold({value.shape[last]}, {sum_name}, [&](int64_t {i}) -> {ctype} "
+                        f"{sum_name} = op::fold({end}, {sum_name}, [&](int64_t {i}) -> {ctype} "
                         f"{{ return {text}; }}, {combine});"
                     )
 
@@ -780,18 +794,19 @@ class Operation:
         axis = self.argument(1, "dim")
         if value.dtype.is_complex or not math.prod(value.shape):
             raise Unsupported("the place of an extreme is not lowered here")
-        if axis is None:
+        if axis is None and len(value.shape) != 1:
             value = code.in_c_order(value)
-            value, axis = View(value.buffer, (math.prod(value.shape),), (1,), value.offset), 0
-        axis = axis % len(value.shape) if value.shape else 0
+            value = View(value.buffer, (math.prod(value.shape),), (1,), value.offset)
+        axis = axis % len(value.shape) if value.shape and axis is not None else 0
         if not value.shape:
             return constant(0, dtype, self.shape)
+        value, ends = _without(value, _neutral("maximum" if largest == "true" else "minimum", value.dtype))
         shape = tuple([size for a, size in enumerate(value.shape) if a != axis])
         result, i = code.new(dtype, shape), code.name("i")
 
         def one(index: list[str]) -> None:
             text = value.at([*index[:axis], i, *index[axis:]])
-            size = value.shape[axis]
+            size = ends.get(axis, value.shape[axis])
             code.line(
                 f"{result.element(index)} = op::arg_extreme<{largest}>({size}, [&](int64_t {i}) {{ return {text}; }});"
             )
@@ -840,6 +855,17 @@ class Operation:
         code.loops(self.shape, lambda index: code.line(f"{result.element(index)} = {same(index)};"), ordered=True)
         result.copied = True
         return result
+
+    def padded_slices(self) -> Value:
+        value, lengths, axes, fill = self.args
+        ends = {axis: self.code.scalar(each).at(()) for axis, each in zip(axes, lengths, strict=True)}
+        filling = self.code.scalar(fill).at(())
+
+        def element(index: Sequence[str]) -> str:
+            inside = " && ".join([f"{index[axis]} < {end}" for axis, end in ends.items()])
+            return f"({inside} ? {value.at(index)} : {filling})"
+
+        return Padded(self.dtype, self.shape, element, value.reads, value.cost + 1, value, ends, filling)
 
     # -- products -----------------------------------------------------------------------------------------------------
 
@@ -943,6 +969,26 @@ class Operation:
             code.packed[key] = code.as_new(view)
             code.lines, code.declared, code.depth = lines, [*code.declared, *code.lines], depth
         return code.packed[key]
+
+
+def _neutral(name: str, dtype: torch.dtype) -> Any:
+    """Return the number that changes no other by ``op::maximum`` or ``op::minimum``; None for other functions."""
+    if name not in ("maximum", "minimum") or dtype.is_complex:
+        return None
+    if dtype is torch.bool or dtype.is_floating_point:
+        return name == "minimum" if dtype is torch.bool else math.inf if name == "minimum" else -math.inf
+    limits = torch.iinfo(dtype)
+    return limits.max if name == "minimum" else limits.min
+
+
+def _without(value: Value, unit: Any) -> tuple[Value, dict[int, str]]:
+    """Return a value without the padding that a reduction need not see, and the ends of its axes before that."""
+    if not isinstance(value, Padded) or unit is None or value.fill != literal(unit, value.dtype):
+        return value, {}
+    if any(value.shape[axis] == 1 for axis in value.ends):
+        return value, {}
+    assert value.whole is not None
+    return value.whole, value.ends
 
 
 def _is_number(text: str) -> bool:
@@ -1055,6 +1101,7 @@ _OTHERS: dict[Any, Callable[[Operation], Any]] = {
     aten.cumsum: Operation.cumsum,
     aten.cumprod: Operation.cumprod,
     torch.ops.tnp.last_of_same: Operation.last_of_same,
+    open_slices.PADDED: Operation.padded_slices,
     aten.mm: Operation.mm,
     aten.bmm: Operation.bmm,
     aten.mv: Operation.mv,

@@ -1,6 +1,6 @@
-"""Writes to slices whose bounds are values, as in `x[:i] = 0` in a loop of a graph, and products of them.
+"""Slices whose bounds are values, as in `x[:i] = 0` in a loop of a graph: writes, products, and what is summed of them.
 
-Layer: owns two operations of graphs. A loop in C++ visits the slice's own elements; elsewhere all are computed.
+Layer: owns three operations of graphs. A loop in C++ visits the slice's own elements; elsewhere all are computed.
 """
 
 from __future__ import annotations
@@ -82,6 +82,26 @@ _written = graph_operations.operation(
     _by_steps,
 )
 WRITTEN = torch.ops.tnp.written_slices.default
+
+
+def padded(values: Tensor, lengths: Sequence[Tensor], axes: Sequence[int], fill: Tensor) -> Tensor:
+    """Return a tensor in which ``fill``, of its dtype, is behind the first elements of some axes."""
+    return _padded(values, list(lengths), list(axes), fill)
+
+
+def _padded_by_steps(values: Tensor, lengths: Sequence[Tensor], axes: Sequence[int], fill: Tensor) -> Tensor:
+    for length, axis in zip(lengths, axes, strict=True):
+        inside = torch.arange(values.shape[axis], device=values.device) < length
+        values = torch.where(inside.reshape((-1,) + (1,) * (values.ndim - axis - 1)), values, fill)
+    return values
+
+
+_padded = graph_operations.operation(
+    "padded_slices(Tensor values, Tensor[] lengths, int[] axes, Tensor fill) -> Tensor",
+    _padded_by_steps,
+    _padded_by_steps,
+)
+PADDED = torch.ops.tnp.padded_slices
 
 
 def product(

@@ -593,12 +593,11 @@ def _as_part(value: Any) -> tuple[ndarray, list[Any], list[Any]]:
 
 
 def _masked(values: ndarray, lengths: Sequence[Any], fill: Any) -> ndarray:
-    for axis, length in enumerate(lengths):
-        if length is not None:
-            inside = arange(values.shape[axis], device=values.device) < length
-            inside = inside.reshape((-1,) + (1,) * (values.ndim - axis - 1))
-            values = where(inside, values, fill)
-    return values
+    axes = [axis for axis, length in enumerate(lengths) if length is not None]
+    if not axes:
+        return values
+    ends = [asarray(lengths[axis], dtype=np.int64).tensor for axis in axes]
+    return wrap(open_slices.padded(values.tensor, ends, axes, asarray(fill).tensor))
 
 
 def _limits(dtype: np.dtype) -> tuple[int, int]:

@@ -434,3 +434,27 @@ def test_products_of_slices_in_a_loop_of_machine_code(dtype: str) -> None:
         arrays = [array + 1j * array[::-1] for array in arrays]
     expected = products(*arrays)
     assert_same(expected, np.compile(products, fullgraph=True)(*map(np.asarray, arrays)))
+
+
+def reductions(out: Any, x: Any) -> Any:
+    """Reductions of slices of any length, along one axis and along both."""
+    out = out.copy()
+    for i in range(5, 15):
+        part = x[i - 5 : i, 1:i]
+        out[0, i], out[1, i] = x[2, i:].sum(), x[:i, 3].max()
+        out[2, i], out[3, i] = part.min(), x[i - 1, i - 5 :].argmax()
+        out[4, 1:i] = part.sum(axis=0)
+        out[5, : i - 4] += x[: i - 4, 4:].max(axis=1)
+        out[6, i], out[7, i] = (part > 1).any(), (part[None] < 3).all()
+        out[8, i] = (part * x[:5, i : i + 1]).prod() + x[i:, i + 1 :].sum()
+    return (out,)
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", "i8", "f4", "f8"])
+def test_reductions_of_slices_in_a_loop_of_machine_code(dtype: str) -> None:
+    rng = numpy.random.default_rng(0)
+    arrays = [rng.integers(-3, 4, shape).astype(dtype) for shape in ((9, 16), (16, 16))]
+    if dtype[0] == "f":
+        arrays[1][3, 6] = numpy.nan
+    expected = reductions(*arrays)
+    assert_same(expected, np.compile(reductions, fullgraph=True)(*map(np.asarray, arrays)))
