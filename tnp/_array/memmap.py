@@ -26,7 +26,7 @@ class memmap(subclass, metaclass=Derived):
     ----------
     filename : str, path or file
     dtype : dtype_like, optional
-        Of data that no tensor holds, such as structures, the result is NumPy's own ``memmap``.
+        Of data that no tensor holds, such as structures, and of unaligned data the result is NumPy's own ``memmap``.
     mode : {'r+', 'c', 'w+', 'r'}, optional
         Read and write, write to memory only, make a new file, or read.
     offset : int, optional
@@ -82,7 +82,7 @@ class memmap(subclass, metaclass=Derived):
         order: Any = "C",
     ) -> memmap:
         mapped: Any = np.memmap(filename, dtype, mode, offset, shape, order)
-        return _over(mapped, cls) if mapped.dtype in to_torch else mapped
+        return _over(mapped, cls)
 
     def _take(self, source: Any) -> None:
         self._mmap, self.filename, self.offset, self.mode = source._mmap, source.filename, source.offset, source.mode
@@ -108,7 +108,9 @@ class memmap(subclass, metaclass=Derived):
 
 
 def _over(mapped: Any, cls: Any = memmap) -> Any:
-    """Return an array over NumPy's map of a file."""
+    """Return an array over NumPy's map of a file; the map itself where no tensor can lie over the memory."""
+    if mapped.dtype not in to_torch or not mapped.flags.aligned:
+        return mapped
     made: Any = asarray(mapped).view(cls)
     made._take(mapped)
     return made

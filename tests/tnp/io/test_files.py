@@ -61,6 +61,21 @@ def test_memmap(tmp_path: Path, mode: str) -> None:
     np.testing.assert_array_equal(np.asarray(written), expected[1])
 
 
+@pytest.mark.parametrize("mode", ["c", "r+", "r"])
+def test_a_memmap_of_unaligned_data_is_written_to(tmp_path: Path, mode: str) -> None:
+    def run(xp: Any) -> Any:
+        path = tmp_path / xp.__name__
+        path.write_bytes(bytes(9) + np.arange(6, dtype="i4").tobytes())
+        x = xp.memmap(path, "i4", mode, 9, (2, 3))
+        if mode != "r":
+            x[0] = 7
+            x[1:] += 1
+            x.flush()
+        return isinstance(x, xp.memmap), x.flags.writeable, xp.asarray(x), xp.sum(x), xp.fromfile(path, "i4", offset=9)
+
+    compare(run)
+
+
 @pytest.mark.host
 @agrees
 def test_a_map_of_a_file_is_of_its_class(xp: Any, tmp_path: Path) -> Any:
