@@ -287,6 +287,40 @@ def test_pandas() -> None:
     assert drawn[0] == drawn[1]
 
 
+def test_numba() -> None:
+    """Compiled functions write to arrays' memory, and call the functions of ``np``, whichever that is."""
+    numba = pytest.importorskip("numba")
+
+    def run(xp: Any) -> Any:
+        @numba.njit
+        def write(x: Any, y: Any) -> Any:
+            x[0] = 7
+            y += xp.cos(x.sum()) + xp.linalg.norm(y)
+            return xp.concatenate((x[::-1], y)), x.shape
+
+        @numba.njit
+        def doubled(z: Any) -> Any:
+            return 2 * z
+
+        x, y = xp.arange(4.0), xp.ones(6)[::2]
+        made, shape = write(x, y)
+        numbers = [doubled(xp.asarray([1j])[0]), numba.njit(lambda n: n + 1)(xp.arange(3)[2])]
+        with pytest.raises(numba.TypingError):
+            write(xp.broadcast_to(xp.ones(1), (2,)), y)
+        return [np.asarray(each) for each in (x, y, made, shape, *numbers)]
+
+    for ours, theirs in zip(run(tnp), run(np), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_zarr() -> None:
+    zarr = pytest.importorskip("zarr")
+    stored = zarr.array(tnp.asarray(TABLE))
+    np.testing.assert_array_equal(stored[:], TABLE)
+    stored[0] = tnp.asarray(LINE[:4])
+    np.testing.assert_array_equal(tnp.asarray(stored[0]), LINE[:4])
+
+
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u1", "?"])
 def test_pyarrow(dtype: str) -> None:
     pyarrow = pytest.importorskip("pyarrow")

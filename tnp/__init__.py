@@ -188,6 +188,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"tnp.{name}")
     if name in ("load_ipython_extension", "unload_ipython_extension"):
         return getattr(importlib.import_module("tnp._program.import_hook"), name)
+    if name == "_numba_type_":  # numba asks, for a compiled function that names this module
+        return importlib.import_module("tnp._array.numba_types").type_of_module(sys.modules[__name__])
     if name in _ABSENT:
         raise AttributeError(f"module 'tnp' has no attribute {name!r}: {_ABSENT[name]}")
     try:

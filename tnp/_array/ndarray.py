@@ -329,6 +329,13 @@ class ndarray(Methods):
         """The elements as capsules of Arrow's C interface, made by pyarrow; polars reads them."""
         return interop.to_arrow(self).__arrow_c_array__(requested_schema)
 
+    @property
+    def _numba_type_(self) -> Any:
+        """numba's type of what a function compiled by it is given; only numba asks."""
+        from tnp._array import numba_types
+
+        return numba_types.type_of(self)
+
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The namespace of the Array API standard: tnp."""
         return namespace(api_version)

@@ -75,6 +75,8 @@ def module(name: str) -> types.ModuleType:
 
     def find(attribute: str) -> Any:
         """Find a name once; then the module's dictionary has it."""
+        if attribute == "_numba_type_":
+            return importlib.import_module("tnp._array.numba_types").type_of_module(stand_in)
         names[attribute] = found = _stand_in(
             name, attribute, getattr(theirs, attribute), getattr(ours, attribute, None)
         )
