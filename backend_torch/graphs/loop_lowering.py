@@ -399,7 +399,8 @@ class _Frame:
             if adopted is not None:
                 return adopted
         if target in (aten.index_put.default, open_slices.WRITTEN) or target in _SCATTERS:
-            written = self.own(self.adopted(args[0], node.args[0]) or self.code.as_new(args[0]))
+            given = node.args[1] if target is open_slices.WRITTEN else None  # the write takes care of what it reads
+            written = self.own(self.adopted(args[0], node.args[0], given) or self.code.as_new(args[0]))
             if target is aten.index_put.default:
                 self.put(written, *args[1:], **kwargs)
             elif target is open_slices.WRITTEN:
@@ -468,8 +469,11 @@ class _Frame:
         self.owned.add(view.buffer)
         return view
 
-    def adopted(self, value: Value, node: Any) -> View | None:
-        """Return a value's own memory to write to instead of a copy, if nothing reads the value later; else None."""
+    def adopted(self, value: Value, node: Any, given: Any = None) -> View | None:
+        """Return a value's own memory to write to instead of a copy, if nothing reads the value later; else None.
+
+        What the operation writes, ``given``, may be computed from the memory.
+        """
         if not isinstance(value, View) or not value.is_whole or value.buffer not in self.owned or value.buffer.given:
             return None
         storage = _storage(node.meta.get("val"))
@@ -480,6 +484,8 @@ class _Frame:
             return None
         for other, known in self.values.items():
             last = self.last.get(other, -1)
+            if other in (node, given) and last == self.position:
+                continue
             if other is not node and last >= self.position and _reads(known, value.buffer):
                 is_view = not (isinstance(known, Lazy) or getattr(known, "copied", False))
                 if last == self.position or (is_view and not is_replaced):
