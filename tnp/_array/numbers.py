@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -125,6 +125,8 @@ def _watched(ufunc: Any, operands: tuple[Any, ...]) -> Any:
     name, result = ufunc.__name__, number_of(ufunc(*operands).tensor)
     if name not in _LARGEST or result.dtype.kind != "i" or any(_kind(x) not in "bi" for x in operands):
         return result
+    if (line := _line(name, *operands)) is not None:
+        result.tensor.line = line
     largest = _LARGEST[name](*[ANY if (known := largest_of(x)) is None else known for x in operands])
     if largest > ANY and name in _FITS:
         value_checks.demand(
@@ -132,6 +134,39 @@ def _watched(ufunc: Any, operands: tuple[Any, ...]) -> Any:
         )
     result.tensor.reach = min(largest, ANY)
     return result
+
+
+class Line(NamedTuple):
+    """An int that a loop's counter decides: ``factor * counter + offset``, where the counter is below ``steps``."""
+
+    counter: Tensor
+    steps: int
+    factor: int = 1
+    offset: int = 0
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The least and the largest that it can be."""
+        first, last = self.offset, self.factor * (self.steps - 1) + self.offset
+        return min(first, last), max(first, last)
+
+
+def line_of(value: Any) -> Line | None:
+    """Return how a loop's counter decides an int; None for any other."""
+    return getattr(value.tensor, "line", None) if type(value) is number else None
+
+
+def _line(name: str, one: Any, other: Any = None) -> Line | None:
+    if name in ("add", "multiply") and type(one) is int:
+        one, other = other, one
+    line = line_of(one)
+    if line is None or type(other) is not int:
+        return None
+    if name == "multiply":
+        return line._replace(factor=line.factor * other, offset=line.offset * other)
+    if name in ("add", "subtract"):
+        return line._replace(offset=line.offset + (other if name == "add" else -other))
+    return None
 
 
 def _wide(value: Any) -> Any:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from backend_torch.graphs import control_flow as backend
 from backend_torch.kernels import value_checks
 from backend_torch.tensors import trace_state
-from tnp._array.numbers import ANY, largest_of, number_of
+from tnp._array.numbers import ANY, Line, largest_of, number_of
 from tnp._autograph import effects, iteration
 from tnp._autograph.jumps import RESULT
 from tnp._autograph.places import MISSING, Place
@@ -659,6 +659,8 @@ def _staged_for(
 
     def step(values: list[Tensor]) -> None:
         values[0].reach = stop if isinstance(stop, int) else _MOST_TIMES
+        if isinstance(stop, int):
+            values[0].line = Line(values[0], stop)
         body(source.item(number_of(values[0])))
 
     what = "the `for` at " + trace_state.user_line()

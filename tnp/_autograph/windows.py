@@ -15,7 +15,7 @@ import numpy as np
 from backend_torch.kernels import open_slices, value_checks
 from backend_torch.tensors import trace_state
 from backend_torch.torch_private import traces
-from tnp._array.numbers import number_of
+from tnp._array.numbers import line_of, number_of
 from tnp._autograph.values import traced
 from tnp._core.base import ndarray, wrap
 from tnp._core.convert import asarray, value_of
@@ -31,7 +31,7 @@ _EXTREMES = ("max", "min", "argmax", "argmin")
 
 
 class _Range(NamedTuple):
-    """The places of a slice on an axis of ``size`` elements."""
+    """The places of a slice on an axis of ``size`` elements; a length that is an int is that of each step of a loop."""
 
     start: Any
     step: Any
@@ -245,6 +245,8 @@ class Window:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in _READING and not _is_of_open_length(self):
+            return getattr(self.values, name)
         raise _unsupported(name)
 
 
@@ -259,6 +261,24 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+_READING = frozenset(
+    {"std", "var", "median", "percentile", "quantile", "ptp", "cumsum", "cumprod", "diff", "sort", "argsort", "clip"}
+    | {"where", "concatenate", "stack", "vstack", "hstack", "convolve", "correlate", "norm", "count_nonzero", "interp"}
+    | {"round", "average", "nansum", "nanmean", "nanmax", "nanmin", "cross", "allclose", "array_equal", "trapezoid"}
+)
+"""Functions and methods, besides the above, that give new memory: they take slices of the same length in each step."""
+
+
+def _is_of_open_length(value: Any) -> bool:
+    return type(value) is Window and any(each is not None for each in value.lengths)
+
+
+def _read(value: Any) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)(map(_read, value))
+    return value.values if type(value) is Window else value
+
+
 def taking(function: Any) -> Any:
     """A function of tnp that takes slices with traced bounds too."""
 
@@ -267,6 +287,8 @@ def taking(function: Any) -> Any:
         if not any(type(each) is Window for each in given):
             return function(*args, **kwargs)
         found = _FUNCTIONS.get(function.__name__)
+        if found is None and function.__name__ in _READING and not any(map(_is_of_open_length, given)):
+            return function(*[_read(each) for each in args], **kwargs)
         if found is None:
             raise _unsupported(function.__name__)
         return found(*args, **kwargs)
@@ -281,9 +303,10 @@ def item(array: Any, key: Any) -> Any:
     if not _is_open(array, key):
         return array[key]
     wide, ranges = _parsed(array, key)
-    lengths = [None if each is None else each.length for each in ranges]
+    lengths = [None if each is None or isinstance(each.length, int) else each.length for each in ranges]
     error = trace_state.value_error("__getitem__")
-    part = (lambda: array[wide]), ranges
+    has_fixed = any(each is not None and isinstance(each.length, int) for each in ranges)
+    part = None if has_fixed else ((lambda: array[wide]), ranges)
     return Window(lambda: _moved(array[wide], ranges), lengths, (array, key), error, part)
 
 
@@ -441,7 +464,21 @@ def _parsed(array: ndarray, key: Any) -> tuple[tuple[Any, ...], list[_Range | No
     return tuple(wide), ranges
 
 
+def _fixed_length(item: slice, size: int) -> int | None:
+    """The length of a slice of which a loop's counter decides both bounds, none of which leaves the axis."""
+    start, stop = line_of(item.start), line_of(item.stop)
+    if start is None or stop is None or not (item.step is None or (type(item.step) is int and item.step == 1)):
+        return None
+    length = stop.offset - start.offset
+    if start.counter is not stop.counter or start.factor != stop.factor or length < 1:
+        return None
+    return length if start.ends[0] >= 0 and stop.ends[1] <= size else None
+
+
 def _range(item: slice, size: int) -> _Range:
+    fixed = _fixed_length(item, size)
+    if fixed is not None:
+        return _Range(_whole_number(item.start), 1, fixed, size)
     step = 1 if item.step is None else item.step if traced(item.step) is not None else operator.index(item.step)
     rises: Any = step > 0
     if not isinstance(step, int):
@@ -479,7 +516,8 @@ def _range(item: slice, size: int) -> _Range:
 
 def _is_same(one: Any, other: Any) -> bool:
     """Whether two lengths are known to be equal."""
-    return one is other or (not (one is None or other is None) and traces.is_same(one.tensor, other.tensor))
+    first, second = getattr(one, "tensor", None), getattr(other, "tensor", None)
+    return one is other or (first is not None and second is not None and traces.is_same(first, second))
 
 
 def _whole_number(value: Any) -> Any:
@@ -490,8 +528,11 @@ def _whole_number(value: Any) -> Any:
 
 def _moved(values: ndarray, ranges: Sequence[_Range | None]) -> ndarray:
     for axis, each in enumerate(ranges):
-        if each is not None and each.kind != open_slices.FIRST:
-            places = clip(arange(each.size, device=values.device) * each.step + each.start, 0, max(each.size - 1, 0))
+        if each is not None and (each.kind != open_slices.FIRST or isinstance(each.length, int)):
+            count = each.length if isinstance(each.length, int) else each.size
+            places = arange(count, device=values.device) * each.step + each.start
+            if count is not each.length:
+                places = clip(places, 0, max(each.size - 1, 0))
             values = values[(slice(None),) * axis + (places,)]
     return values
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -458,3 +459,45 @@ def test_reductions_of_slices_in_a_loop_of_machine_code(dtype: str) -> None:
         arrays[1][3, 6] = numpy.nan
     expected = reductions(*arrays)
     assert_same(expected, np.compile(reductions, fullgraph=True)(*map(np.asarray, arrays)))
+
+
+def fixed(out: Any, x: Any) -> Any:
+    """Slices of one length, whose places a loop's counter decides, and some that leave the array."""
+    out, n = out.copy(), x.shape[1]
+    for i in range(2, n - 2):
+        part = x[1, i - 2 : i + 3]
+        apart = part - part.mean()
+        out[0, i], out[1, i] = (apart * apart).sum(), np.std(part)
+        out[2, i - 2 : i + 3] += part * 2
+        out[2, i : i + 3] = out[2, i - 2 : i + 1] + 1
+        out[3, 2 * i - 4 : 2 * i - 2] = np.sort(x[0, i : i + 2])
+        out[4, i] = x[0, i - 3 : i + 1].sum() + x[1, i : i + 3].max() + x[2, i + 1 : i - 1].sum()
+        out[5, i] = x[0, i - 2 : i + 2] @ x[i - 2 : i + 2, i] + np.median(x[i - 2 : i + 3, i - 1 : i + 1])
+        part *= 1
+        out[6, i] = np.concatenate([part, part]).std()
+    for i in range(12):
+        out[7, i : i + 5] -= i * x[i % 3, i : i + 5].cumsum()[-1]
+        out[7, i - 1 : i + 2] = 3
+    return (out,)
+
+
+@pytest.mark.parametrize("backend", [None, "eager"])
+def test_slices_of_one_length(backend: str | None) -> None:
+    rng = numpy.random.default_rng(0)
+    arrays = [rng.normal(size=shape) for shape in ((8, 80), (40, 40))]
+    expected = fixed(*[array.copy() for array in arrays])
+    compiled = np.compile(fixed, backend=backend, fullgraph=True)
+    assert_same(expected, compiled(*map(np.asarray, arrays)), rtol=1e-12, atol=1e-12)
+
+
+def test_a_step_of_a_loop_takes_the_time_of_its_slices() -> None:
+    """In the graph, what is computed of slices of one length has that length, not the axis's."""
+
+    def smoothed(x: Any) -> Any:
+        out = np.zeros(len(x))
+        for i in range(4, len(x) - 4):
+            out[i - 4 : i + 5] += x[i - 4 : i + 5] - np.median(x[i - 4 : i + 5])
+        return out
+
+    text = str(np.compile(smoothed, backend="eager").graph(np.arange(1000.0)))
+    assert "float64[9]" in text and not re.search(r"(sub|add|sort|partition)\w*\([^)]*\) -> float64\[1000\]", text)
