@@ -511,6 +511,7 @@ PyObject* call_binary_ufunc(PyObject* self, PyObject* args, PyObject* kwargs) {
         PyObject *a = PyTuple_GET_ITEM(args, 0), *b = PyTuple_GET_ITEM(args, 1);
         Ufunc* ufunc = find_ufunc(self);
         if (ufunc == nullptr) return nullptr;
+        if (PyTuple_GET_SIZE(args) > 2 && (ufunc->name == "maximum" || ufunc->name == "minimum")) return nullptr;  // warns
         return out == Py_None ? call_binary(ufunc, a, b) : call_binary_into(ufunc, a, b, out);
       },
       [&]() -> PyObject* {
