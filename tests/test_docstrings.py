@@ -14,11 +14,15 @@ import tnp
 pytestmark = pytest.mark.host  # elsewhere the device is part of the text
 
 MODULES = ["tnp", *(module.name for module in pkgutil.walk_packages(tnp.__path__, "tnp."))]
+OPTIONAL = {"tnp._array.numba_types": "numba"}
+"""Module -> the library that alone imports it."""
 README = Path(__file__).parent.parent / "README.md"
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name: str) -> None:
+    if name in OPTIONAL:
+        pytest.importorskip(OPTIONAL[name])
     result = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert not result.failed
 
