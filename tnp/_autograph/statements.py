@@ -51,6 +51,7 @@ MOST_OPERATIONS = 256
 """A loop over a range or an array is unrolled if its steps times the operations of one step do not exceed this."""
 _FEW_STEPS = 8  # a loop of at most this many steps is unrolled, unless its body has a loop around another
 _MANY_STEPS = 100  # unrolling a loop of at least this many steps warns
+_TOO_MANY_STEPS = 1024  # a loop of so many steps is Python's rather than unrolled
 _MOST_TIMES = 2**44  # no loop makes more steps
 _FEW = 2**18  # an int that grows by at most this each step never reaches 2**62
 _MOST_ROUNDS = 12  # a loop's body is traced at most this often to find the dtypes of what it carries
@@ -638,8 +639,11 @@ def _try_staged(source: Any, start: int, stop: int, test: Block | None, body: Bl
         variables.put(before)
         around.restored()
         if stop - start >= _MANY_STEPS and not isinstance(error, _Short):
-            reason = str(error) or type(error).__name__
-            trace_state.warn(f"the {stop - start} steps of a loop are unrolled, each traced and compiled: {reason}")
+            what, reason = f"the {stop - start} steps of a loop", str(error) or type(error).__name__
+            if stop - start >= _TOO_MANY_STEPS:
+                why = f"{what} would be unrolled, each traced and compiled, which takes minutes: {reason}"
+                raise trace_state.TracedValueError(f"{trace_state.user_line()}: {why}").because(why) from error
+            trace_state.warn(f"{what} are unrolled, each traced and compiled: {reason}")
         return False
     return True
 

@@ -501,3 +501,18 @@ def test_a_step_of_a_loop_takes_the_time_of_its_slices() -> None:
 
     text = str(np.compile(smoothed, backend="eager").graph(np.arange(1000.0)))
     assert "float64[9]" in text and not re.search(r"(sub|add|sort|partition)\w*\([^)]*\) -> float64\[1000\]", text)
+
+
+def test_a_long_loop_that_no_graph_can_hold_is_pythons() -> None:
+    def lowest(x: Any) -> Any:
+        y, out = x * 2 + 1, np.zeros(1030)
+        for i in range(1030):
+            out[i] = np.unique(y[: i % 7 + 2])[0]
+        return out * y
+
+    x = np.asarray(numpy.random.default_rng(0).normal(size=1030))
+    with pytest.warns(RuntimeWarning, match="the 1030 steps of a loop would be unrolled.*: unique is not kept"):
+        result = np.compile(lowest, backend="eager")(x)
+    assert numpy.allclose(result, lowest(x))
+    with pytest.raises(TypeError, match="1030 steps of a loop would be unrolled"):
+        np.compile(lowest, backend="eager", fullgraph=True)(x)
