@@ -86,7 +86,6 @@ EXTRA: dict[str, Callable[[Any, Any], Any]] = {
     "apply_where": lambda e, xp: e.apply_where(xp.asarray(TABLE) > 0, xp.asarray(TABLE), xp.sqrt, fill_value=0.0),
     "argpartition": lambda e, xp: xp.sort(e.argpartition(xp.asarray(LINE), 3)[:4]),
     "at": lambda e, xp: e.at(xp.asarray(TABLE))[2:4, 0].add(5.0),
-    "at scalar": lambda e, xp: e.at(xp.sum(xp.asarray(TABLE)), xp.asarray(True)).set(5.0),
     "cov": lambda e, xp: e.cov(xp.asarray(TABLE).T),
     "create_diagonal": lambda e, xp: e.create_diagonal(xp.asarray(LINE)),
     "isclose": lambda e, xp: e.isclose(xp.asarray(TABLE), xp.asarray(TABLE) + 1e-9),
@@ -166,6 +165,13 @@ def run_alone(program: str) -> None:
         check=False,
     )
     assert run.returncode == 0, run.stderr
+
+
+def test_array_api_extra_of_a_scalar() -> None:
+    """Without SCIPY_ARRAY_API a float64 scalar is a Python float, of which array-api-compat knows no namespace."""
+    pytest.importorskip("array_api_extra")
+    write = "array_api_extra.at(tnp.sum(tnp.arange(3.0)), tnp.asarray(True)).set(5.0)"
+    run_alone(f"import array_api_extra, tnp; assert {write} == 5.0")
 
 
 def test_scipy() -> None:
