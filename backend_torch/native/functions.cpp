@@ -52,15 +52,20 @@ const at::Tensor* any_tensor(PyObject* x) { return is_array(x) || is_derived(x) 
 // As `array_tensor`, or the tensor of a view with negative strides, which has them reversed (`Elements`).
 const at::Tensor* writeable_tensor(PyObject* x) { return is_array(x) || is_turned(x) ? plain_tensor(x) : nullptr; }
 
-// Give a function that makes a new array copies of those arguments that have negative strides.
+// Give a function that makes a new array copies of those arguments that have negative strides, and of its two operands
+// those that are NumPy's as arrays over their memory.
 template <auto FUNCTION>
 PyObject* reading(PyObject* self, PyObject* const* args, Py_ssize_t count) {
-  if (std::none_of(args, args + count, is_turned)) return FUNCTION(self, args, count);
+  bool has_numpys = (count > 0 && is_numpy(args[0])) || (count > 1 && is_numpy(args[1]));
+  if (!has_numpys && std::none_of(args, args + count, is_turned)) return FUNCTION(self, args, count);
   return head([&]() -> PyObject* {
+    if (has_numpys && !(is_quiet() && makes_on_cpu())) return nullptr;
     c10::SmallVector<THPObjectPtr, 8> owned;
     c10::SmallVector<PyObject*, 8> given;
     for (Py_ssize_t i = 0; i < count; i++) {
-      owned.emplace_back(straight(args[i]));
+      at::Tensor borrowed;
+      if (i < 2 && is_numpy(args[i]) && !borrow(args[i], borrowed)) return nullptr;
+      owned.emplace_back(borrowed.defined() ? wrap_array(std::move(borrowed)) : straight(args[i]));
       given.push_back(owned.back().get());
       if (given.back() == nullptr) return nullptr;
     }

@@ -2168,3 +2168,43 @@ def test_arrays_of_derived_classes_are_written(dtype: str) -> None:
         return x, y
 
     compare(written)
+
+
+NUMPYS: list[Callable[[], numpy.ndarray]] = [
+    lambda: numpy.arange(12.0).reshape(3, 4),
+    lambda: numpy.arange(12, dtype="u1").reshape(3, 4)[::2, 1:],
+    lambda: numpy.arange(12.0)[::-1],
+    lambda: numpy.arange(12.0).astype(">f8"),
+    lambda: numpy.broadcast_to(numpy.float32(2.5), (3, 3)),
+    lambda: numpy.array(3),
+    lambda: numpy.array([], "f4"),
+    lambda: numpy.array([True, False, True]),
+    lambda: numpy.array([1 + 2j, -1j]),
+    lambda: numpy.frombuffer(b"12345678", "i2"),
+    lambda: numpy.frombuffer(b"0123456789", "i4", 2, 1),
+    lambda: numpy.array(["a"], object),
+]
+
+
+@pytest.mark.parametrize("name", ["sum", "any", "cumsum", "mean", "std", "max", "argmin", "dot", "vdot", "norm"])
+@pytest.mark.parametrize("number", range(len(NUMPYS)))
+def test_functions_of_numpys_arrays(name: str, number: int) -> None:
+    """Their memory is read where it lies, and is in no result."""
+
+    def call(xp: Any) -> Any:
+        x = NUMPYS[number]()
+        function = xp.linalg.norm if name == "norm" else getattr(xp, name)
+        more = {"dot": (x.T,), "vdot": (x,)}.get(name, ())
+        result = function(x, *more)
+        if isinstance(result, (numpy.ndarray, tnp.ndarray)) and result.dtype != object:
+            assert not numpy.shares_memory(numpy.asarray(result), x)
+        return result
+
+    compare(call, may_raise=(TypeError, ValueError, AttributeError) if number in (6, 11) else ())
+
+
+def test_functions_of_numpys_arrays_make_no_array_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = numpy.arange(12.0)
+    monkeypatch.setattr(torch, "from_numpy", lambda _: pytest.fail("converted"))
+    monkeypatch.setattr("tnp._core.convert.tensor_of", lambda *_: pytest.fail("converted"))
+    assert tnp.sum(x) == 66 and tnp.dot(x, x) == 506 and tnp.cumsum(x)[-1] == 66 and bool(tnp.any(x))
