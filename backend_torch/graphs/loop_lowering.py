@@ -484,7 +484,7 @@ class _Frame:
             return None
         for other, known in self.values.items():
             last = self.last.get(other, -1)
-            if other in (node, given) and last == self.position:
+            if other is given and last == self.position:
                 continue
             if other is not node and last >= self.position and _reads(known, value.buffer):
                 is_view = not (isinstance(known, Lazy) or getattr(known, "copied", False))

@@ -644,7 +644,7 @@ class Operation:
         code = self.code
         if math.prod(value.shape) == 0 and start is None:
             raise Unsupported("an extreme of an empty array")
-        value, ends = _without(value, _neutral(name, dtype) if start is None else start)
+        value, ends = _without(value, _neutral(name, dtype) if start is None else start, axes)
         if isinstance(value, View) and value.is_plain and len(axes) == len(value.shape) and not ends:
             value = value.like((math.prod(value.shape),), (1,), copied=False)
             axes = [0]
@@ -800,7 +800,7 @@ class Operation:
         axis = axis % len(value.shape) if value.shape and axis is not None else 0
         if not value.shape:
             return constant(0, dtype, self.shape)
-        value, ends = _without(value, _neutral("maximum" if largest == "true" else "minimum", value.dtype))
+        value, ends = _without(value, _neutral("maximum" if largest == "true" else "minimum", value.dtype), [axis])
         shape = tuple([size for a, size in enumerate(value.shape) if a != axis])
         result, i = code.new(dtype, shape), code.name("i")
 
@@ -909,7 +909,6 @@ class Operation:
             for size, each in zip((*one.shape, other.shape[1]), lengths, strict=True)
         ]
 
-
         def part(view: View, *start: str | None) -> View:
             offset = view.place(["0" if each is None else f"({each})" for each in start])
             return View(view.buffer, view.shape, view.strides, offset)
@@ -981,11 +980,11 @@ def _neutral(name: str, dtype: torch.dtype) -> Any:
     return limits.max if name == "minimum" else limits.min
 
 
-def _without(value: Value, unit: Any) -> tuple[Value, dict[int, str]]:
-    """Return a value without the padding that a reduction need not see, and the ends of its axes before that."""
+def _without(value: Value, unit: Any, axes: Sequence[int]) -> tuple[Value, dict[int, str]]:
+    """Return a value without the padding that a reduction over axes need not see, and the axes' ends before that."""
     if not isinstance(value, Padded) or unit is None or value.fill != literal(unit, value.dtype):
         return value, {}
-    if any(value.shape[axis] == 1 for axis in value.ends):
+    if any(value.shape[axis] == 1 or axis not in axes for axis in value.ends):
         return value, {}
     assert value.whole is not None
     return value.whole, value.ends

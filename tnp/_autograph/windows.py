@@ -245,7 +245,7 @@ class Window:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name in _READING and not _is_of_open_length(self):
+        if name in _READING and name != "sort" and not _is_of_open_length(self):  # x.sort() would write
             return getattr(self.values, name)
         raise _unsupported(name)
 
@@ -287,7 +287,10 @@ def taking(function: Any) -> Any:
         if not any(type(each) is Window for each in given):
             return function(*args, **kwargs)
         found = _FUNCTIONS.get(function.__name__)
-        if found is None and function.__name__ in _READING and not any(map(_is_of_open_length, given)):
+        is_read = function.__name__ in _READING and not any(map(_is_of_open_length, given))
+        if any(type(each) is Window for each in args[2:]):  # those may be outputs
+            is_read = is_read and function.__name__ in ("where", "interp")
+        if found is None and is_read:
             return function(*[_read(each) for each in args], **kwargs)
         if found is None:
             raise _unsupported(function.__name__)
@@ -529,9 +532,9 @@ def _whole_number(value: Any) -> Any:
 def _moved(values: ndarray, ranges: Sequence[_Range | None]) -> ndarray:
     for axis, each in enumerate(ranges):
         if each is not None and (each.kind != open_slices.FIRST or isinstance(each.length, int)):
-            count = each.length if isinstance(each.length, int) else each.size
-            places = arange(count, device=values.device) * each.step + each.start
-            if count is not each.length:
+            is_fixed = isinstance(each.length, int)
+            places = arange(each.length if is_fixed else each.size, device=values.device) * each.step + each.start
+            if not is_fixed:
                 places = clip(places, 0, max(each.size - 1, 0))
             values = values[(slice(None),) * axis + (places,)]
     return values

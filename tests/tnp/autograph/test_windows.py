@@ -516,3 +516,18 @@ def test_a_long_loop_that_no_graph_can_hold_is_pythons() -> None:
     assert numpy.allclose(result, lowest(x))
     with pytest.raises(TypeError, match="1030 steps of a loop would be unrolled"):
         np.compile(lowest, backend="eager", fullgraph=True)(x)
+
+
+def test_slices_of_one_length_that_are_written_to() -> None:
+    """By a method or an output; loops that no graph takes so are unrolled."""
+
+    def program(x: Any) -> Any:
+        x = x.copy()
+        for i in range(9):
+            x[i : i + 4].sort()
+            np.clip(x[i : i + 2], -0.5, 0.5, x[i : i + 2])
+        return (x,)
+
+    x = numpy.random.default_rng(0).normal(size=14)
+    expected = program(np.asarray(x))
+    assert_same(tuple(map(numpy.asarray, expected)), np.compile(program, backend="eager")(np.asarray(x)))
