@@ -63,9 +63,7 @@ PyObject* reading(PyObject* self, PyObject* const* args, Py_ssize_t count) {
     c10::SmallVector<THPObjectPtr, 8> owned;
     c10::SmallVector<PyObject*, 8> given;
     for (Py_ssize_t i = 0; i < count; i++) {
-      at::Tensor borrowed;
-      if (i < 2 && is_numpy(args[i]) && !borrow(args[i], borrowed)) return nullptr;
-      owned.emplace_back(borrowed.defined() ? wrap_array(std::move(borrowed)) : straight(args[i]));
+      owned.emplace_back(i < 2 && is_numpy(args[i]) ? lent_by_numpy(args[i]) : straight(args[i]));
       given.push_back(owned.back().get());
       if (given.back() == nullptr) return nullptr;
     }
@@ -74,10 +72,31 @@ PyObject* reading(PyObject* self, PyObject* const* args, Py_ssize_t count) {
 }
 template <auto FUNCTION>
 PyObject* reading_one(PyObject* self, PyObject* x) {
-  if (!is_turned(x)) return FUNCTION(self, x);
+  if (!is_turned(x) && !is_numpy(x)) return FUNCTION(self, x);
   return head([&]() -> PyObject* {
-    THPObjectPtr copy(straight(x));
+    if (is_numpy(x) && !(is_quiet() && makes_on_cpu())) return nullptr;
+    THPObjectPtr copy(is_numpy(x) ? lent_by_numpy(x) : straight(x));
     return copy == nullptr ? nullptr : FUNCTION(self, copy.get());
+  });
+}
+
+// Give a function that makes a view of its first argument an array over the memory of NumPy's.
+template <auto FUNCTION>
+PyObject* viewing(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  if (count == 0 || !is_numpy(args[0])) return FUNCTION(self, args, count);
+  return head([&]() -> PyObject* {
+    THPObjectPtr array(over_numpy(args[0]));
+    c10::SmallVector<PyObject*, 8> given(args, args + count);
+    given[0] = array.get();
+    return array == nullptr ? nullptr : FUNCTION(self, given.data(), count);
+  });
+}
+template <auto FUNCTION>
+PyObject* viewing_one(PyObject* self, PyObject* x) {
+  if (!is_numpy(x)) return FUNCTION(self, x);
+  return head([&]() -> PyObject* {
+    THPObjectPtr array(over_numpy(x));
+    return array == nullptr ? nullptr : FUNCTION(self, array.get());
   });
 }
 
@@ -1879,14 +1898,14 @@ PyMethodDef FUNCTIONS[] = {
     TNP_FAST("astype", reading<astype>),
     TNP_FAST("item", reading<item>),
     {"count_nonzero", reading_one<count_nonzero>, METH_O, nullptr},
-    {"squeeze", squeeze, METH_O, nullptr},
-    TNP_FAST("swapaxes", swapaxes),
-    TNP_FAST("flip", flip),
-    TNP_FAST("at_least", at_least),
-    TNP_FAST("diagonal", diagonal),
-    TNP_FAST("in_order", in_order),
-    {"ravel", ravel, METH_O, nullptr},
-    TNP_FAST("part", part),
+    {"squeeze", viewing_one<squeeze>, METH_O, nullptr},
+    TNP_FAST("swapaxes", viewing<swapaxes>),
+    TNP_FAST("flip", viewing<flip>),
+    TNP_FAST("at_least", viewing<at_least>),
+    TNP_FAST("diagonal", viewing<diagonal>),
+    TNP_FAST("in_order", viewing<in_order>),
+    {"ravel", viewing_one<ravel>, METH_O, nullptr},
+    TNP_FAST("part", viewing<part>),
     {"nonzero", reading_one<nonzero>, METH_O, nullptr},
     TNP_FAST("arange", arange),
     {"eye", eye, METH_O, nullptr},
@@ -1894,10 +1913,10 @@ PyMethodDef FUNCTIONS[] = {
     {"copy", reading_one<copy>, METH_O, nullptr},
     {"flatten", reading_one<flatten>, METH_O, nullptr},
     {"tolist", reading_one<tolist>, METH_O, nullptr},
-    TNP_FAST("reshape", reshape),
-    TNP_FAST("transpose", transpose),
+    TNP_FAST("reshape", viewing<reshape>),
+    TNP_FAST("transpose", viewing<transpose>),
     TNP_FAST("overlap", overlap),
-    TNP_FAST("broadcast_to", broadcast_to),
+    TNP_FAST("broadcast_to", viewing<broadcast_to>),
     TNP_FAST("std", reading<spread<true>>),
     TNP_FAST("var", reading<spread<false>>),
     TNP_FAST("sum", reading<reduce<SUM>>),

@@ -144,21 +144,31 @@ PyObject* of_numpy(PyObject*, PyObject* array) {
 }
 
 // over_numpy(array, dtype): make an array over the memory of a writeable NumPy array in C order with this dtype.
-PyObject* over_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  constexpr int NEEDED = IN_C_ORDER | IS_ALIGNED | IS_WRITEABLE;
+PyObject* over_numpy_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded(
       [&]() -> PyObject* {
-        at::Tensor tensor;
-        if (count != 2 || !is_numpy(args[0]) || !is_quiet()) return nullptr;
-        const auto* given = reinterpret_cast<const NumpyArray*>(args[0]);
-        if ((given->flags & NEEDED) != NEEDED || !borrow(args[0], tensor)) return nullptr;
-        if (read_dtype(args[1], dtype_of(tensor)) != dtype_of(tensor)) return nullptr;
-        return wrap_array(torch::utils::tensor_from_numpy(args[0], false));
+        if (count != 2 || !is_numpy(args[0])) return nullptr;
+        int8_t dtype = read_dtype(reinterpret_cast<const NumpyArray*>(args[0])->dtype, NONE);
+        return dtype == read_dtype(args[1], dtype) ? over_numpy(args[0]) : nullptr;
       },
       [] { return Py_NewRef(Py_None); });
 }
 
 constexpr int64_t TENSORS = -1;  // given as `most`: tensors of any size instead of arrays
+
+// Make a view of a NumPy array with at most so many elements; nullptr without an exception for any other dtype, and for
+// no elements. Its base is a tuple, so that no view of it is taken for new memory.
+PyObject* view_of_numpy(PyObject* x, int64_t most) {
+  const auto* given = reinterpret_cast<const NumpyArray*>(x);
+  int8_t dtype = read_dtype(given->dtype, NONE);
+  int64_t elements = 1;
+  for (int axis = 0; axis < given->dim; axis++) elements *= given->sizes[axis];
+  if (dtype == NONE || elements == 0 || elements > most) return nullptr;
+  PyObject* array = new_array(numpy_array, given->dim, given->sizes, numpy_number(dtype), given->strides, given->data, 0,
+                              given->flags & (IS_ALIGNED | IS_WRITEABLE), nullptr);
+  if (array != nullptr && set_base(array, PyTuple_Pack(1, x)) < 0) Py_CLEAR(array);
+  return array;
+}
 
 // Convert an argument for NumPy: arrays with at most so many elements to NumPy views, scalars to NumPy's; numbers,
 // strings and None stay; lists and tuples item by item. A new reference; nullptr without an exception for anything else,
@@ -179,6 +189,7 @@ PyObject* argument(PyObject* x, int64_t most, int depth = 0) {
     const at::Tensor& tensor = THPVariable_Unpack(x);
     return is_plain(tensor) && tensor.numel() > 0 ? numpy_view(tensor, x) : nullptr;
   }
+  if (is_numpy(x)) return view_of_numpy(x, most);
   if (is_scalar(x)) return numpy_scalar(x);
   if (int8_t dtype; scalar_value(x, dtype) != nullptr) return Py_NewRef(x);
   if (PyComplex_CheckExact(x)) return nullptr;  // NumPy may cast it to a real dtype, with a warning
@@ -422,6 +433,7 @@ PyObject* write_by_numpy(PyObject*, PyObject* const* args, Py_ssize_t count) {
         if (target == nullptr || !is_dense(*target)) return nullptr;
         for (Py_ssize_t i = 2; i < count; i++) {  // a cast might warn, with another line than the user's
             const at::Tensor* other = is_array(args[i]) ? plain_tensor(args[i]) : nullptr;
+            if (is_numpy(args[i])) return nullptr;
             int8_t dtype = other == nullptr ? static_cast<int8_t>(B1) : dtype_of(*other);
             if (dtype != B1 && dtype != I64 && dtype != dtype_of(*target)) return nullptr;
         }
@@ -489,20 +501,44 @@ const char* scalar_value(PyObject* x, int8_t& dtype) {
   return dtype == NONE ? nullptr : reinterpret_cast<const char*>(x + 1);  // arrayscalars.h: it follows the object's head
 }
 
-bool borrow(PyObject* x, at::Tensor& tensor) {
-  const auto* given = reinterpret_cast<const NumpyArray*>(x);
-  if (!is_numpy(x) || !(given->flags & IS_ALIGNED) || given->dim > 32) return false;
-  int8_t dtype = read_dtype(given->dtype, NONE);
-  if (dtype == NONE) return false;
-  int64_t width = itemsize(dtype), strides[32];
+namespace {
+
+// Read the strides, in elements, of a NumPy array; false for those that no tensor has.
+bool read_elements(const NumpyArray* given, int8_t dtype, int64_t* strides) {
+  if (dtype == NONE || !(given->flags & IS_ALIGNED) || given->dim > 32) return false;
+  int64_t width = itemsize(dtype);
   for (int axis = 0; axis < given->dim; axis++) {
     int64_t stride = given->strides[axis], size = given->sizes[axis];
     if (size == 0 || stride < 0 || stride % width || (stride == 0 && size > 1)) return false;
     strides[axis] = stride / width;
   }
+  return true;
+}
+
+}  // namespace
+
+bool borrow(PyObject* x, at::Tensor& tensor) {
+  if (!is_numpy(x)) return false;
+  const auto* given = reinterpret_cast<const NumpyArray*>(x);
+  int8_t dtype = read_dtype(given->dtype, NONE);
+  int64_t strides[32];
+  if (!read_elements(given, dtype, strides)) return false;
   c10::IntArrayRef sizes(reinterpret_cast<const int64_t*>(given->sizes), given->dim);
   tensor = at::from_blob(given->data, sizes, {strides, static_cast<size_t>(given->dim)}, SCALAR_TYPES[dtype]);
   return true;
+}
+
+PyObject* lent_by_numpy(PyObject* x) {
+  at::Tensor tensor;
+  return borrow(x, tensor) ? wrap_array(std::move(tensor)) : nullptr;
+}
+
+PyObject* over_numpy(PyObject* x) {
+  constexpr int NEEDED = IN_C_ORDER | IS_WRITEABLE;
+  const auto* given = reinterpret_cast<const NumpyArray*>(x);
+  int64_t strides[32];
+  if ((given->flags & NEEDED) != NEEDED || !is_quiet() || !read_elements(given, read_dtype(given->dtype, NONE), strides)) return nullptr;
+  return wrap_array(torch::utils::tensor_from_numpy(x, false));
 }
 
 PyObject* pick_by_numpy(PyObject* array, const at::Tensor& tensor, PyObject* key) {
@@ -561,7 +597,7 @@ PyMethodDef HOST_FUNCTIONS[] = {
     {"set_host", set_host, METH_VARARGS, nullptr},
     TNP_FAST("numpy_of", numpy_of),
     {"of_numpy", of_numpy, METH_O, nullptr},
-    TNP_FAST("over_numpy", over_numpy),
+    TNP_FAST("over_numpy", over_numpy_of),
     {"by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy<LARGE>)),
      METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"some_by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy<4095>)),

@@ -34,6 +34,11 @@ PyObject* numpy_scalar(PyObject* x);
 // Make a tensor over the memory of a NumPy array, which has to outlive it; false if the guard refuses the array.
 bool borrow(PyObject* x, at::Tensor& tensor);
 
+// Make an array over the memory of a NumPy array: one that has to outlive it, or a writeable one in C order, which the
+// array keeps alive. A new reference; nullptr without an exception if the guard refuses the array.
+PyObject* lent_by_numpy(PyObject* x);
+PyObject* over_numpy(PyObject* x);
+
 // Index by NumPy with a key that has an index array or a mask. A new reference; nullptr or false if the Python path has to.
 PyObject* pick_by_numpy(PyObject* array, const at::Tensor& tensor, PyObject* key);
 bool put_by_numpy(PyObject* array, const at::Tensor& tensor, PyObject* key, PyObject* value);

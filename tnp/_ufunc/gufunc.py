@@ -72,9 +72,11 @@ class GeneralizedUfunc(Ufunc):
 
     def __call__(self, x1: Any, x2: Any, /, out: Any = None, **options: Any) -> ndarray:
         """Apply the ufunc to each pair of core operands; the options are those of ``numpy.ufunc`` but for ``where``."""
-        if out is None and not options and type(x1) in PLAIN:
+        if out is None and not options and (type(x1) in PLAIN or type(x1) is np.ndarray):
             if (found := self._small(x1, x2)) is not None:
                 return found
+            if type(x1) is np.ndarray:
+                return self._call((x1, x2))
             result = self.operator(x1, x2)
             if result is not NotImplemented:
                 return result
