@@ -473,6 +473,15 @@ def shared(array: np.ndarray | np.generic) -> ndarray | None:
     return wrap_array(memory.from_numpy(array)) if is_shared and not autodiff.keeps_operands() else None
 
 
+def ours(array: Any) -> Any:
+    """Return an array over the memory of NumPy's, read-only if that is; anything else as it is.
+
+    A function that returns a view of its argument asks for it: a view of what `tensor_of` copies would be of the copy.
+    """
+    is_theirs = type(array) is np.ndarray and array.dtype in to_torch and not autodiff.keeps_operands()
+    return asarray(array) if is_theirs else array
+
+
 def _over_memory(array: np.ndarray, dtype: Any, order: Any, device: Any) -> Any:
     """Return an array over NumPy's memory that is read-only or has strides of no tensor; else the NumPy array."""
     if array.dtype not in to_torch:
@@ -688,7 +697,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> n
     >>> np.astype(np.asarray([1, 2]), np.float32)
     array([1., 2.], dtype=float32)
     """
-    if issubclass(type(x), (np.ndarray, np.generic)):
+    if issubclass(type(x), (np.ndarray, np.generic)) and not isinstance(x := ours(x), ndarray):
         x = wrap_array(tensor_of(x)) if isinstance(x, np.ndarray) else wrap(tensor_of(x))
     if not isinstance(x, ndarray):
         raise TypeError(f"Input should be a NumPy array. It is a {type(x)} instead: use asarray.")

@@ -20,9 +20,10 @@ from backend_torch.tensors import devices, memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy, to_torch
 from tnp._core.base import ndarray, scalar, wrap, wrap_array
-from tnp._core.convert import asarray, check_like, tensor_of
+from tnp._core.convert import asarray, check_like, ours, tensor_of
 from tnp._core.dtypes import DtypeError, numpy_dtype, tensor_dtype
 from tnp._core.errors import explain, integer_of, moved_axis, normalize_axis, warn
+from tnp._core.readonly_views import view_of
 from tnp._manipulation.broadcasting import broadcast_arrays
 from tnp._manipulation.rearranging import moveaxis
 from tnp._manipulation.shape import as_length
@@ -501,7 +502,8 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     for place, x in zip(places, xi, strict=True):
         shape = [1] * len(xi)
         shape[place] = -1
-        grids.append(wrap_array(tensor_of(x).reshape(shape)))
+        x = ours(x)
+        grids.append(view_of(x, tensor_of(x).reshape(shape)))
     arrays = tuple(grids) if sparse else broadcast_arrays(*grids)
     return tuple([wrap_array(memory.copied(array.tensor, "C")) for array in arrays]) if copy else arrays
 

@@ -18,7 +18,7 @@ from backend_torch.tensors import devices, interop, memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_torch
 from tnp._core.base import ndarray, wrap_array
-from tnp._core.convert import array, check_like, tensor_of, value_of
+from tnp._core.convert import array, check_like, ours, tensor_of, value_of
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import int_of, long_of, normalize_axis, too_big
 from tnp._core.index_arguments import target_of, writeable_tensor
@@ -70,6 +70,7 @@ def diag(v: Any, k: int = 0) -> ndarray:
     """
     if (view := heads.diagonal(v, k, 0, 1)) is not None and view.ndim == 1:
         return as_readonly(view)
+    v = ours(v)
     tensor = tensor_of(v)
     if tensor.dim() == 1:
         return wrap_array(selection.diagonal_matrix(tensor, operator.index(k)))
@@ -144,6 +145,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray
         return as_readonly(view)
     for number in (offset, axis1, axis2):
         operator.index(number)  # of two errors NumPy raises this one
+    a = ours(a)
     tensor = tensor_of(a)
     if tensor.dim() < 2:
         raise ValueError("diag requires an array of at least two dimensions")

@@ -12,7 +12,7 @@ import numpy as np
 from backend_torch.native import heads
 from backend_torch.tensors import shape as kernels
 from tnp._core.base import ndarray
-from tnp._core.convert import tensor_of
+from tnp._core.convert import ours, tensor_of
 from tnp._core.errors import check_size, explain, shapes_text
 from tnp._core.readonly_views import readonly_array, view_of
 from tnp._manipulation.shape import Shape, as_shape
@@ -56,6 +56,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> ndarray:
     bool(subok)
     if (view := heads.broadcast_to(array, shape)) is not None:
         return view
+    array = ours(array)
     tensor, lengths = tensor_of(array), as_shape(shape)
     if lengths and min(lengths) < 0:
         raise ValueError("all elements of broadcast shape must be non-negative")
@@ -109,6 +110,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[ndarray, ...]:
            [4, 4]])
     """
     bool(subok)  # an array of several elements has no truth value
+    args = tuple([ours(array) for array in args])
     tensors = [tensor_of(array) for array in args]
     try:
         return tuple([view_of(x, tensor) for x, tensor in zip(args, kernels.broadcast(tensors), strict=True)])

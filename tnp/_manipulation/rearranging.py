@@ -17,7 +17,7 @@ from backend_torch.native import heads
 from backend_torch.tensors import host_views, memory
 from backend_torch.tensors import shape as kernels
 from tnp._core.base import ndarray, strided, wrap_array
-from tnp._core.convert import asarray, tensor_of, tensor_of_shape
+from tnp._core.convert import asarray, ours, tensor_of, tensor_of_shape
 from tnp._core.errors import normalize_axes, normalize_axis
 from tnp._core.numpy_version import NUMPY, deprecated
 from tnp._core.readonly_views import view_like, view_of
@@ -66,6 +66,7 @@ def transpose(a: Any, axes: Any = None) -> ndarray:
     """
     if (view := heads.transpose(a, axes)) is not None:
         return view
+    a = ours(a)
     if type(a) is strided and host_views.are_had():
         return made_of(a, a.host.transpose(axes))
     if axes is None:
@@ -125,6 +126,7 @@ def matrix_transpose(x: Any, /) -> ndarray:
     """
     if (view := heads.swapaxes(x, -2, -1)) is not None:
         return view
+    x = ours(x)
     tensor = tensor_of_shape(x, _check_matrix)
     _check_matrix(tensor.shape)
     return view_of(x, tensor.transpose(-1, -2))
@@ -164,6 +166,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> ndarray:
     """
     if (view := heads.swapaxes(a, axis1, axis2)) is not None:
         return view
+    a = ours(a)
     if type(a) is strided and host_views.are_had():
         return made_of(a, a.host.swapaxes(axis1, axis2))
     tensor = tensor_of(a)
@@ -261,6 +264,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> ndarray:
     >>> np.rollaxis(np.zeros((2, 3, 4)), 2).shape
     (4, 2, 3)
     """
+    a = ours(a)
     dimensions = a.ndim
     axis = normalize_axis(axis, dimensions)
     tensor = tensor_of(a)

@@ -20,7 +20,7 @@ from backend_torch.tensors import shape as kernels
 from backend_torch.tensors.trace_state import TracedValueError
 from backend_torch.torch_private import messages
 from tnp._core.base import indirect, ndarray, scalar, strided, wrap_array
-from tnp._core.convert import as_order, asarray, tensor_of
+from tnp._core.convert import as_order, asarray, ours, tensor_of
 from tnp._core.errors import copy_mode, long_of, normalize_axes, reduced_axes, shapes_text, too_big
 from tnp._core.function_overrides import REFUSALS
 from tnp._core.host_fallback import refused_here
@@ -183,6 +183,7 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
     """
     if order.__class__ is str and order == "C" and copy is None and (view := heads.reshape(a, shape)) is not None:
         return view
+    a = ours(a)
     if type(a) is strided and host_views.are_had():
         host = a.host.reshape(a.shape if shape is None else as_shape(shape), order=order, copy=copy)
         if (made := made_of(a, host)) is not None:
@@ -271,6 +272,7 @@ def ravel(a: Any, order: Any = "C") -> ndarray:
     """
     if order.__class__ is str and order == "C" and (flat := heads.ravel(a)) is not None:
         return flat
+    a = ours(a)
     if type(a) is strided and host_views.are_had():
         if (made := made_of(a, a.host.ravel(as_order(order)))) is not None:  # type: ignore[arg-type]
             return made
@@ -363,6 +365,7 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> ndarray:
     """
     if axis is None and (view := heads.squeeze(a)) is not None:
         return view
+    a = ours(a)
     tensor = tensor_of(a)
     if axis is None:
         return a if isinstance(a, ndarray) and 1 not in tensor.shape else view_like(a, kernels.squeeze(tensor, None))
@@ -405,6 +408,7 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> ndarray:
     >>> np.expand_dims([1, 2], (0, 2)).shape
     (1, 2, 1)
     """
+    a = ours(a)
     tensor = tensor_of(a)
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
     return view_of(a, kernels.unsqueeze(tensor, normalize_axes(axes, tensor.dim() + len(axes))))

@@ -19,7 +19,7 @@ from backend_torch.kernels.indexing import picked_value, without_leading_ones
 from backend_torch.native import heads
 from backend_torch.tensors import memory
 from tnp._core.base import ndarray, wrap, wrap_array
-from tnp._core.convert import tensor_of, tensors_of
+from tnp._core.convert import ours, tensor_of, tensors_of
 from tnp._core.errors import long_of, moved_axis, normalize_axes, normalize_axis, unassignable
 from tnp._core.indexing import unpicked
 from tnp._core.readonly_views import view_of
@@ -66,6 +66,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarr
     [array([0, 1, 2]), array([3, 4])]
     """
     length = ary.shape[axis] if hasattr(ary, "shape") else len(ary)
+    ary = ours(ary)
     whole = heads.at_least(ary, 1)  # the array itself, if its slices are native
     tensor = tensor_of(ary) if whole is None else None
     axis = normalize_axis(axis, ary.ndim if tensor is None else tensor.dim())
@@ -285,6 +286,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[ndarray, ...]:
         raise ValueError("Input array must be at least 1-d.")
     if axis == 0 and (whole := heads.at_least(x, 1)) is not None:
         return tuple(whole)
+    x = ours(x)
     tensor = tensor_of(x)
     parts = tensor.unbind(moved_axis(axis, tensor.dim()))
     return tuple([view_of(x, part) if part.dim() else wrap(part) for part in parts])
@@ -518,6 +520,7 @@ def trim_zeros(
     ends = trim.lower()
     if ends not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    filt = ours(filt)
     tensor = tensor_of(filt)
     axes = normalize_axes(axis, tensor.dim())
     if not axes:

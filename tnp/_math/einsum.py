@@ -17,7 +17,7 @@ from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, wrap
-from tnp._core.convert import output_tensor, tensors_of
+from tnp._core.convert import ours, output_tensor, tensors_of
 from tnp._core.dtypes import numpy_dtype, tensor_dtype
 from tnp._core.errors import MOST_DIMENSIONS, broadcast_error, index_of
 from tnp._core.readonly_views import view_of
@@ -86,6 +86,8 @@ def einsum(
     if isinstance(optimize, (list, tuple)):
         einsum_path(*operands, optimize=optimize)  # raises for an invalid path
     terms, explicit, arrays = _terms(operands, bool(optimize))
+    if out is None and len(arrays) == 1:
+        arrays = [ours(arrays[0])]
     tensors = tensors_of(*arrays)
     inputs, output = _letters(terms, explicit, [tuple(tensor.shape) for tensor in tensors])
     wanted = None if dtype is None else numpy_dtype(dtype)

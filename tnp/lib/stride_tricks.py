@@ -12,7 +12,7 @@ import numpy as np
 
 from backend_torch.tensors import memory
 from tnp._core.base import ndarray, strided, wrap_array
-from tnp._core.convert import tensor_of
+from tnp._core.convert import ours, tensor_of
 from tnp._core.derived_classes import kept
 from tnp._core.errors import check_size, normalize_axes
 from tnp._core.public import publish
@@ -71,6 +71,7 @@ def as_strided(
            [1, 2],
            [2, 3]])
     """
+    x = ours(x)
     array = x if type(x) is strided else wrap_array(tensor_of(x))
     lengths = array.shape if shape is None else tuple([int(n) for n in shape])
     steps = array.strides if strides is None else tuple([int(n) for n in strides])
@@ -135,6 +136,7 @@ def sliding_window_view(
            [1, 2, 3]])
     """
     window = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
+    x = ours(x)
     tensor = tensor_of(x)
     if any(n < 0 for n in window):
         raise ValueError("`window_shape` cannot contain negative values")

@@ -2208,3 +2208,90 @@ def test_functions_of_numpys_arrays_make_no_array_of_them(monkeypatch: pytest.Mo
     monkeypatch.setattr(torch, "from_numpy", lambda _: pytest.fail("converted"))
     monkeypatch.setattr("tnp._core.convert.tensor_of", lambda *_: pytest.fail("converted"))
     assert tnp.sum(x) == 66 and tnp.dot(x, x) == 506 and tnp.cumsum(x)[-1] == 66 and bool(tnp.any(x))
+
+
+@pytest.mark.parametrize("number", [i for i in range(len(NUMPYS)) if i not in (3, 10)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sort",
+        "argsort",
+        "unique",
+        "diff",
+        "concatenate",
+        "nonzero",
+        "flatnonzero",
+        "repeat",
+        "count_nonzero",
+        "copy",
+        "ravel",
+        "reshape",
+        "transpose",
+        "squeeze",
+        "swapaxes",
+        "flip",
+        "flipud",
+        "diagonal",
+        "real",
+        "atleast_2d",
+        "ascontiguousarray",
+        "asfortranarray",
+        "broadcast_to",
+        "matmul",
+    ],
+)
+def test_numpys_functions_and_views_of_numpys_arrays(name: str, number: int) -> None:
+    """A view is one of the same memory, a result is not."""
+
+    def call(xp: Any) -> Any:
+        x = NUMPYS[number]()
+        of: dict[str, tuple[Any, ...]] = {
+            "concatenate": ([x, x],),
+            "repeat": (x, 2),
+            "reshape": (x, (-1, 2)),
+            "swapaxes": (x, 0, -1),
+            "broadcast_to": (x, (3, *x.shape)),
+            "matmul": (x, x.T),
+        }
+        result = getattr(xp, name)(*of.get(name, (x,)))
+        arrays = result if isinstance(result, tuple) else (result,)
+        shared = [isinstance(each, (numpy.ndarray, tnp.ndarray)) and numpy.shares_memory(each, x) for each in arrays]
+        return result, *shared, *(getattr(each, "flags", x.flags).writeable for each in arrays)
+
+    compare(call, may_raise=(TypeError, ValueError, AttributeError, numpy.exceptions.AxisError))
+
+
+def test_what_is_joined_of_numpys_arrays_is_no_view_of_them() -> None:
+    x = numpy.arange(3.0)
+    joined, repeated = tnp.concatenate([x]), tnp.repeat(x, 1)
+    joined[0] = repeated[0] = 9
+    assert x[0] == 0
+    tnp.ravel(x)[0] = 7
+    assert x[0] == 7
+
+
+def test_a_view_of_numpys_reversed_or_read_only_array_is_one_of_its_memory() -> None:
+    for view in (
+        lambda xp, x: xp.transpose(x),
+        lambda xp, x: xp.reshape(x, x.shape),
+        lambda xp, x: xp.expand_dims(x, 0),
+        lambda xp, x: xp.moveaxis(x, 0, 1),
+        lambda xp, x: xp.rollaxis(x, 1),
+        lambda xp, x: xp.broadcast_to(x, (2, 3, 4)),
+        lambda xp, x: xp.broadcast_arrays(x, 1)[0],
+        lambda xp, x: xp.diagonal(x),
+        lambda xp, x: xp.array_split(x, 2)[1],
+        lambda xp, x: xp.unstack(x)[1],
+        lambda xp, x: xp.einsum("ij->ji", x),
+        lambda xp, x: xp.einsum("ii->i", x[:, :3]),
+        lambda xp, x: xp.lib.stride_tricks.sliding_window_view(x, 2, 0),
+        lambda xp, x: xp.astype(x, "f8", copy=False),
+        lambda xp, x: xp.linalg.matrix_transpose(x),
+    ):
+        for x in (numpy.arange(12.0).reshape(3, 4)[::-1], numpy.frombuffer(bytes(96)).reshape(3, 4)):
+            expected, actual = view(numpy, x), view(tnp, x)
+            assert isinstance(actual, tnp.ndarray) and numpy.shares_memory(actual, x)
+            assert actual.flags.writeable == expected.flags.writeable
+            if actual.flags.writeable:
+                actual[...] = 7
+                assert (expected == 7).all()

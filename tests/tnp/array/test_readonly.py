@@ -250,7 +250,9 @@ def test_a_read_only_numpy_array_is_not_copied_and_not_written():
 def test_functions_of_a_read_only_numpy_array_share_no_memory_that_could_be_written():
     x = numpy.frombuffer(b"abcd", numpy.uint8)
     y = tnp.transpose(x)
-    y[0] = 1
+    assert numpy.shares_memory(y, x)
+    with pytest.raises(ValueError, match="read-only"):
+        y[0] = 1
     assert x[0] == ord("a")
 
 
