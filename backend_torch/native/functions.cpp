@@ -1099,8 +1099,8 @@ PyObject* bincount(PyObject*, PyObject* const* args, Py_ssize_t count) {
       if (x[i] < 0) return nullptr;
       most = std::max(most, x[i]);
     }
+    if (overflow || least < 0 || n == 0 || most >= LARGE || least > LARGE) return nullptr;  // the last int64 has no next
     int64_t length = std::max(most + 1, least);
-    if (overflow || least < 0 || n == 0 || length > LARGE) return nullptr;
     at::Tensor made = empty({length}, weights == nullptr ? I64 : F64);
     std::memset(writeable_data_of(made), 0, made.nbytes());
     auto* counts = reinterpret_cast<int64_t*>(writeable_data_of(made));

@@ -16,7 +16,7 @@ from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import tensor_of, value_of
 from tnp._core.dtypes import DtypeError
-from tnp._core.errors import normalize_axis, refuse_cast, unassignable
+from tnp._core.errors import long_of, normalize_axis, refuse_cast, unassignable
 from tnp._core.index_arguments import has_own_dtype, in_mode, index_mode, index_tensor, target_of, writeable_tensor
 from tnp._core.indexing import BOOL, assignable, unpicked
 from tnp._core.strided_views import put_back
@@ -250,6 +250,8 @@ def _copy_source(src: Any, dst: ndarray, casting: str) -> Tensor:
         if casting == "equiv" and dst.dtype != np.dtype(type(src)):
             raise TypeError(f"cannot cast Python {type(src).__name__} to {dst.dtype} under the casting rule 'equiv'")
         return constant(src, dst.dtype)
+    if type(src) is int:
+        long_of(src)  # NumPy makes an int64 of it
     source = tensor_of(src, device=dst.device)
     refuse_cast(to_numpy[source.dtype], dst.dtype, casting, _what(source))
     return value_of(wrap_array(source), dst)

@@ -284,7 +284,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[ndarray, ...]:
     """
     if x.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
-    if axis == 0 and (whole := heads.at_least(x, 1)) is not None:
+    if axis.__class__ is int and axis == 0 and (whole := heads.at_least(x, 1)) is not None:
         return tuple(whole)
     x = ours(x)
     tensor = tensor_of(x)

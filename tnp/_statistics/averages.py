@@ -20,7 +20,7 @@ from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import asarray, output_tensor, tensor_of, tensor_of_shape
 from tnp._core.dtype_table import PLAIN, Loops
 from tnp._core.dtypes import tensor_dtype
-from tnp._core.errors import normalize_axes, normalize_axis, reduced_axes, warn
+from tnp._core.errors import long_of, normalize_axes, normalize_axis, reduced_axes, warn
 from tnp._core.index_arguments import refuse_cast
 from tnp._core.mask_selection import Selection
 from tnp._core.promotion import result_type
@@ -317,13 +317,16 @@ def degrees(ddof: Any, correction: Any) -> Any:
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
-    if isinstance(ddof, ndarray) and ddof.dtype.kind in "bu":
-        ddof = ddof.astype(np.int64)  # subtraction of an unsigned number wraps around
-    return int(ddof) if isinstance(ddof, (bool, np.bool)) else ddof  # torch does not subtract booleans
+    if isinstance(ddof, (ndarray, np.ndarray, list, tuple)):
+        ddof = asarray(ddof)
+        ddof = ddof.astype(np.result_type(ddof.dtype, np.int64))  # as the count that it is subtracted from
+    if isinstance(ddof, np.generic):
+        ddof = ddof.item()
+    return long_of(int(ddof)) if isinstance(ddof, int) else ddof  # torch does not subtract booleans
 
 
 def _variance(
-    a: Any, axis: Any, dtype: Any, ddof: float, keepdims: Any, where: Any, mean: Any, kernel: Any, target: Any
+    a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, mean: Any, kernel: Any, target: Any
 ) -> Tensor:
     """Compute the variance or its root, with ``kernel`` ``var`` or ``std``, with all options."""
     if type(a) is Selection:
@@ -338,20 +341,23 @@ def _variance(
     mask = None if where is True else mask_of(where, tensor)
     if mask is None:
         size = kernels.size_of(tensor.shape, axes)
-        if size <= ddof:
+        if size <= ddof:  # NumPy's error for more than one
             warn("Degrees of freedom <= 0 for slice", RuntimeWarning)
         elif (
             mean is _NoValue
+            and not (isinstance(ddof, ndarray) and ddof.ndim)
             and axes
             and tensor.numel()
             and (compute.is_complex or not (tensor.is_complex() or kernels.is_integer(compute)))
+            and not _is_wider(tensor, compute)
             and not _holds_integers(target)
         ):
             return cast(kernel(tensor.dtype, compute)(tensor, axes, kept(keepdims), ddof), result)
     total, count = squares(tensor, axes, kept(keepdims), compute, mask, mean)
     if mask is not None:
         errstate.warn_where(count, lambda: count <= ddof, "Degrees of freedom <= 0 for slice")
-    variance = _divided(total, kernels.degrees_left(count, ddof), result, target)
+    left = kernels.degrees_left(count, ddof.tensor if isinstance(ddof, ndarray) and ddof.ndim else ddof)
+    variance = _divided(total, left, result, target)
     if kernel is kernels.var:
         return variance
     return root(variance, result) if target is None else kernels.root(variance)
@@ -364,21 +370,27 @@ def root(variance: Tensor, dtype: Any) -> Tensor:
     return cast(kernels.root(variance), dtype)
 
 
+def _is_wider(tensor: Tensor, dtype: Any) -> bool:
+    """Whether a tensor of floats has more digits than a dtype."""
+    sizes = [each.itemsize // (1 + each.is_complex) for each in (tensor.dtype, dtype)]
+    return not kernels.is_integer(tensor.dtype) and sizes[0] > sizes[1]
+
+
 def squares(tensor: Tensor, axes: Any, keepdims: bool, dtype: Any, mask: Any, mean: Any = _NoValue) -> Any:
     """Return the sum of the squared deviations from the mean, and the number of elements."""
     accumulator = _accumulator(dtype)
-    whole = kernels.is_integer(accumulator)
+    narrow = kernels.is_integer(accumulator) or _is_wider(tensor, accumulator)
     if mean is _NoValue:
         # As in NumPy, dtype= is that of the mean and of the sum of squares; the deviations keep their precision.
-        if not tensor.is_complex() and not (whole and (tensor.is_floating_point() or accumulator is BOOL)):
+        if not tensor.is_complex() and not (narrow and (tensor.is_floating_point() or accumulator is BOOL)):
             tensor = cast(tensor, accumulator)
         average = cast(kernels.quotient(*_total(tensor, axes, True, accumulator, mask)), accumulator)
         deviations = kernels.squared_deviation(tensor, average, mask)
     else:
-        whole |= kernels.is_integer(tensor.dtype)
+        narrow |= kernels.is_integer(tensor.dtype)
         apart = subtract(wrap_array(tensor), mean).tensor  # integers less an integer wrap round, as in NumPy
         deviations = kernels.squared_deviation(apart, apart.new_zeros(()), mask)
-    total, _ = _total(deviations, axes, keepdims, accumulator if whole else deviations.dtype, None)
+    total, _ = _total(deviations, axes, keepdims, accumulator if narrow else deviations.dtype, None)
     if mask is not None:
         return total, kernels.true_count(mask, tensor.shape, axes, keepdims)
     return total, kernels.size_of(tensor.shape, axes)  # also where a mean with more elements gave more deviations

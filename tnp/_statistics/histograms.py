@@ -23,7 +23,7 @@ from backend_torch.tensors.dtypes import to_numpy
 from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import asarray, tensor_of, tensors_of
 from tnp._core.dtypes import tensor_dtype
-from tnp._core.errors import check_line, index_of, long_of, refuse_cast, warn
+from tnp._core.errors import check_line, check_size, index_of, long_of, refuse_cast, warn
 from tnp._core.function_overrides import look
 from tnp._core.interop import values_of
 from tnp._core.numpy_version import NUMPY
@@ -99,6 +99,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
     amounts = None
     if weights is not None and tensor.numel():  # without integers NumPy ignores the weights
         amounts = tensor_of(weights, device=tensor.device)
+        check_line(amounts.shape)
         refuse_cast(to_numpy[amounts.dtype], np.dtype(float), "safe")
         amounts = cast(amounts, FLOAT64)
         if amounts.shape != indices.shape:
@@ -112,6 +113,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> ndarray:
         if kernels.smallest(indices) < 0:
             raise ValueError(value_checks.UNCOUNTED)
         length = max(length, kernels.largest(indices) + 1)
+        check_size((length,), 8)
     return wrap_array(kernels.counted(indices, amounts, length))
 
 

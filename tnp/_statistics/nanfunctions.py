@@ -17,7 +17,7 @@ from tnp._core.base import ndarray, scalar, wrap, wrap_array
 from tnp._core.convert import output_tensor, tensor_of
 from tnp._core.dtype_table import Loops
 from tnp._core.dtypes import tensor_dtype
-from tnp._core.errors import normalize_axes, reduced_axes
+from tnp._core.errors import broadcast, normalize_axes, reduced_axes
 from tnp._core.strided_views import put_back
 from tnp._math import scans
 from tnp._math.reductions import argmax, argmin
@@ -474,7 +474,11 @@ def _variance(
     axes = reduced_axes(axis, tensor.dim())
     mask = _chosen(tensor, where).tensor
     total, count = errstate.quietly(averages.squares, tensor, axes, kept(keepdims), compute, mask, mean)
-    left = count - averages.degrees(ddof, correction)
+    freedom = averages.degrees(ddof, correction)
+    if isinstance(freedom, ndarray):
+        broadcast(tuple(count.shape), freedom.shape)
+        freedom = freedom.tensor
+    left = count - freedom
     errstate.warn_where(left, lambda: left <= 0, "Degrees of freedom <= 0 for slice.")
     return kernels.masked(errstate.quietly(kernels.quotient, total, left), left > 0, np.nan), result
 

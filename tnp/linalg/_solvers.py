@@ -18,7 +18,7 @@ from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy, to_torch
 from tnp._core.base import SCALARS, ndarray, wrap, wrap_array
 from tnp._core.convert import asarray, tensor_of, tensors_of
-from tnp._core.errors import broadcast_error, explain
+from tnp._core.errors import broadcast, broadcast_error, explain
 from tnp._creation.filled import empty
 from tnp.linalg._decompositions import refuse_infinite
 from tnp.linalg._matrices import check_matrix, check_square, is_empty, matrices, result_dtype, square_matrices
@@ -272,6 +272,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NoV
         refuse_infinite(tensor)
     if not isinstance(relative, float) or type(relative) in SCALARS:
         relative = cast(tensor_of(relative, device=tensor.device), to_torch[np.dtype(float)])
+        broadcast((*relative.shape, 1), (*tensor.shape[:-2], 1))
         relative = autodiff.detached(interop.moved(relative, tensor.device))  # a tolerance has the gradient zero
     return wrap_array(kernels.pinv(tensor, rtol=relative, hermitian=bool(hermitian)))
 

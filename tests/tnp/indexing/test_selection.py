@@ -550,3 +550,8 @@ def test_writes_to_an_array_of_numpy_where_its_own_functions_can_not_compute(nam
     with pytest.warns(RuntimeWarning, match="once for each element"):
         found = outcome(lambda x: tnp.vmap(function)(x[None]), tnp.asarray(x))
     assert (found[0][0], found[1]) == expected
+
+
+@pytest.mark.parametrize("casting", ["same_kind", "unsafe"])
+def test_copyto_a_truth_from_an_integer_beyond_int64(casting: str) -> None:
+    compare(lambda xp: xp.copyto(xp.zeros(2, bool), 2**63, casting), raises=OverflowError)

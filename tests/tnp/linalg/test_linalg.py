@@ -693,3 +693,8 @@ def test_a_singular_matrix_is_seen_where_numpy_sees_it(name: str, monkeypatch: p
         return xp.linalg.inv(x) if name == "inv" else xp.linalg.solve(x, xp.ones((2, 1)))
 
     compare(solved, raises=np.linalg.LinAlgError)
+
+
+@pytest.mark.parametrize(("shape", "rtol"), [((0, 1, 1), (1, 2, 3)), ((3, 1, 1), (1e-3, 1e-3))])
+def test_tolerances_of_pinv_broadcast(shape: tuple[int, ...], rtol: Any) -> None:
+    compare(lambda xp: xp.linalg.pinv(xp.zeros(shape), rtol), raises=ValueError)

@@ -347,3 +347,8 @@ def test_roll_by_any_number(shift: Any) -> None:
 @pytest.mark.parametrize(("source", "destination"), [(None, -1), (-1, None)])
 def test_moveaxis_takes_no_none(xp: Any, source: Any, destination: Any) -> Any:
     return xp.moveaxis(xp.zeros(2), source, destination)
+
+
+@pytest.mark.parametrize("axis", [np.zeros((3, 1, 0)), np.zeros(2), None, 1.0])
+def test_unstack_along_no_axis(axis: Any) -> None:
+    compare(lambda xp: xp.unstack(xp.zeros(1), axis=axis), raises=TypeError)

@@ -61,6 +61,23 @@ def test_where(name: str, dtype: str) -> None:
         compare(averaged, axis, **close("float64" if np.dtype(dtype).kind in "biu" else dtype))
 
 
+@pytest.mark.parametrize("name", [*SPREADS, "nanvar", "nanstd"])
+@pytest.mark.parametrize(
+    "ddof", [np.int8(-128), np.float32(0.1), np.bool(True), np.array([-128], "int8"), [0], np.array([0.1], "float32")]
+)
+def test_degrees_of_freedom_of_small_dtypes(name: str, ddof: Any) -> None:
+    """They are subtracted from a count of 64 bits."""
+    compare(lambda xp: getattr(xp, name)(sample(xp, (3, 4), "float64"), axis=0, ddof=ddof))
+    if isinstance(ddof, np.ndarray):
+        tnps = tnp.grad(lambda x: getattr(tnp, name)(x, ddof=tnp.asarray(ddof)).sum())(tnp.asarray([1.0, 3.0]))
+        assert tnp.allclose(tnps, tnp.grad(lambda x: getattr(tnp, name)(x, ddof=ddof.item()))(tnp.asarray([1.0, 3.0])))
+
+
+@agrees(raises=ValueError)
+def test_degrees_of_freedom_of_another_shape(xp: Any) -> Any:
+    return xp.nanvar(sample(xp, (3, 4), "float64"), axis=0, ddof=[1, 0])
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float32", "float64", "complex64"])
 @pytest.mark.parametrize("name", SPREADS)
 @pytest.mark.parametrize("ddof", [0, 1, 0.5, 3, 4, -1])
@@ -291,3 +308,21 @@ def test_deviations_from_a_given_mean_have_its_dtype(name: str, dtype: str) -> N
                 rtol=1e-5,
                 may_raise=TypeError,
             )
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [(name, dtype) for name in [*SPREADS, "nanvar", "nanstd"] for dtype in ("float32", "int32")]
+    + [(name, "complex64") for name in SPREADS],
+)
+def test_deviations_keep_their_precision(name: str, dtype: str) -> None:
+    """``dtype=`` is that of the mean and of the sum of squares."""
+
+    def call(xp: Any, more: str, **options: Any) -> Any:
+        return getattr(xp, name)(xp.asarray([1e8, 1e8 + 1, 1e8 + 2, 1e8 + 3], more), dtype=dtype, **options)
+
+    refused = TypeError if dtype == "int32" else ()
+    for options in ({}, {"axis": 0, "where": [True, False, True, True]}, {"ddof": 1}):
+        compare(call, "float64", **options, rtol=1e-6, may_raise=refused)
+    if dtype == "complex64":
+        compare(call, "complex128", rtol=1e-6)

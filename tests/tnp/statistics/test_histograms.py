@@ -286,3 +286,16 @@ def test_a_density_of_nothing_is_reported() -> None:
             return xp.histogram(xp.asarray([9.0]), xp.asarray([0.0, 1.0, 2.0]), density=True)
 
     compare(refused, raises=FloatingPointError)
+
+
+@pytest.mark.parametrize("largest", [2**63 - 1, 2**63 - 2, 2**62])
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0]])
+def test_bincount_of_more_bins_than_memory_has(largest: int, weights: list[float] | None) -> None:
+    """NumPy writes outside of its memory for the last int64."""
+    with pytest.raises(ValueError, match="array is too big"):
+        tnp.bincount(tnp.asarray([largest, 3]), None if weights is None else tnp.asarray(weights))
+
+
+@agrees(raises=ValueError)
+def test_bincount_looks_at_the_shape_of_weights_first(xp: Any) -> Any:
+    return xp.bincount([3], xp.ones((1, 1), "complex128"))
