@@ -24,7 +24,17 @@ from tnp._core.base import ndarray, wrap
 from tnp._core.convert import output_tensor, tensor_of, tensor_of_shape
 from tnp._core.dtype_table import Loops
 from tnp._core.dtypes import native, numpy_dtype, tensor_dtype
-from tnp._core.errors import distinct_axes, explain, reduced_axes, refuse_boolean, refuse_cast, shapes_text, warn
+from tnp._core.errors import (
+    distinct_axes,
+    explain,
+    int_of,
+    long_of,
+    reduced_axes,
+    refuse_boolean,
+    refuse_cast,
+    shapes_text,
+    warn,
+)
 from tnp._core.mask_selection import Selection
 from tnp._core.strided_views import put_back
 from tnp._ufunc.outputs import outputs
@@ -259,7 +269,7 @@ def kept(keepdims: Any) -> bool:
     """Read ``keepdims``: as in NumPy, anything but an integer is an error, whatever its truth."""
     if isinstance(keepdims, float):
         raise TypeError("integer argument expected, got float")
-    return operator.index(keepdims) != 0
+    return keepdims is not False and int_of(long_of(keepdims)) != 0
 
 
 def reduced_shape(shape: Any, axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:

@@ -334,3 +334,10 @@ def test_sums_from_a_negative_zero(dtype: str) -> None:
         return [(xp.signbit(total.real), xp.signbit(total.imag)) for total in totals]
 
     compare(signs)
+
+
+@pytest.mark.parametrize("keepdims", [2**31, 2**70, -(2**70)])
+@pytest.mark.parametrize("name", ["sum", "any", "mean", "var", "count_nonzero"])
+def test_keepdims_beyond_an_int(name: str, keepdims: int) -> None:
+    compare(lambda xp: getattr(xp, name)(xp.ones(3), axis=0, keepdims=keepdims), raises=OverflowError)
+    compare(lambda xp: xp.linalg.norm(xp.ones(3), -2, 0, keepdims), raises=OverflowError)
