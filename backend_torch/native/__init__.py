@@ -36,7 +36,7 @@ HEADS = (
     *("squeeze", "swapaxes", "at_least", "in_order", "ravel", "part", "nonzero", "numpy_of", "of_numpy", "over_numpy"),
     *("by_numpy", "few_by_numpy", "write_by_numpy", "linspace", "vdot", "bincount", "item", "count_nonzero"),
     *("diagonal", "flatten", "cumsum", "cumprod", "tolist", "std", "var", "ufunc", "draw", "watch"),
-    *("gradients", "tensors_by_numpy", "on_tensors", "some_by_numpy", "turned", "straight", "flip"),
+    *("gradients", "tensors_by_numpy", "on_tensors", "some_by_numpy", "any_by_numpy", "turned", "straight", "flip"),
     *("derived_in", "undressed", "dressed", "viewed", "over_buffer", "overlap", "broadcast_to"),
 )
 """The functions that have a native head."""

@@ -1274,9 +1274,10 @@ PyObject* reduce_rows(const at::Tensor& tensor, PyObject* given, bool keeps) {
   int64_t axis, dim = tensor.dim();
   int8_t dtype = dtype_of(tensor);
   if (given == Py_None || dim < 2 || !read_axis(given, dim, axis) || dtype == NONE || dtype >= LOOPS) return nullptr;
-  if (!(bit(dtype) & (IS_TOTAL ? FLOATS : FLOATS | COUNTED)) || (dim > 2 && !is_dense(tensor))) return nullptr;
+  if (!(bit(dtype) & (KIND == SUM ? FLOATS : FLOATS | COUNTED)) || (dim > 2 && !is_dense(tensor))) return nullptr;
   if (axis < 0) axis += dim;
-  auto loop = binary_loop(IS_TOTAL ? "add" : KIND == MAX ? "maximum" : "minimum", dtype).loop;
+  int8_t of = KIND == MEAN && bit(dtype) & COUNTED ? static_cast<int8_t>(F64) : dtype;
+  auto loop = binary_loop(IS_TOTAL ? "add" : KIND == MAX ? "maximum" : "minimum", of).loop;
   Shape shape(tensor.sizes());
   int64_t n = shape[axis], step = tensor.strides()[axis];
   int64_t inner = dim == 2 ? shape[1 - axis] : c10::multiply_integers(tensor.sizes().slice(axis + 1));
@@ -1284,18 +1285,27 @@ PyObject* reduce_rows(const at::Tensor& tensor, PyObject* given, bool keeps) {
   if (stride <= 0 || step < inner * stride || inner < SHORT || (IS_TOTAL && n > MANY) || loop == nullptr) return nullptr;
   if (keeps) shape[axis] = 1;
   else shape.erase(shape.begin() + axis);
-  at::Tensor made = empty(shape, dtype);
+  at::Tensor made = empty(shape, of);
   int64_t width = itemsize(dtype), total = made.numel();
   char* out = writeable_data_of(made);
   const char* data = data_of(tensor);
   in_threads(total, [&](int64_t from, int64_t count) {
+    auto floats = std::make_unique<double[]>(of == dtype ? 0 : PART);  // a part of a row of integers
+    auto* row = reinterpret_cast<char*>(floats.get());
     while (count > 0) {
       int64_t place = from % inner, size = std::min({count, inner - place, PART});
-      char* to = out + from * width;
+      char* to = out + from * itemsize(of);
       const char* x = data + (from / inner * n * step + place * stride) * width;
-      if (IS_TOTAL) std::memset(to, 0, size * width);
+      if (IS_TOTAL) std::memset(to, 0, size * itemsize(of));
       else copy_loop(dtype, dtype)(to, x, size, 1, stride);
-      for (int64_t i = !IS_TOTAL; i < n; i++) loop(to, to, x + i * step * width, size, 1, stride);
+      for (int64_t i = !IS_TOTAL; i < n; i++) {
+        if (of == dtype) {
+          loop(to, to, x + i * step * width, size, 1, stride);
+        } else {
+          copy_loop(dtype, of)(row, x + i * step * width, size, 1, stride);
+          loop(to, to, row, size, 1, 1);
+        }
+      }
       from += size;
       count -= size;
     }
@@ -1303,8 +1313,8 @@ PyObject* reduce_rows(const at::Tensor& tensor, PyObject* given, bool keeps) {
   if (KIND == MEAN) {
     alignas(16) char number[16];
     double rows = static_cast<double>(n);
-    copy_loop(F64, dtype)(number, reinterpret_cast<const char*>(&rows), 1, 1, 1);
-    binary_loop("divide", dtype).loop(out, out, number, total, 1, 0);
+    copy_loop(F64, of)(number, reinterpret_cast<const char*>(&rows), 1, 1, 1);
+    binary_loop("divide", of).loop(out, out, number, total, 1, 0);
   }
   return wrap_array(std::move(made));
 }

@@ -171,8 +171,8 @@ PyObject* view_of_numpy(PyObject* x, int64_t most) {
 }
 
 // Convert an argument for NumPy: arrays with at most so many elements to NumPy views, scalars to NumPy's; numbers,
-// strings and None stay; lists and tuples item by item. A new reference; nullptr without an exception for anything else,
-// and for no elements: NumPy may warn then.
+// strings, None and the classes of dtypes stay; lists and tuples item by item. A new reference; nullptr without an
+// exception for anything else, and for no elements: NumPy may warn then.
 // A list may hold itself: nothing that is deeper than an array has axes is converted.
 PyObject* argument(PyObject* x, int64_t most, int depth = 0) {
   if (is_array(x) || is_readonly(x)) {  // its views come from the Python path
@@ -194,6 +194,7 @@ PyObject* argument(PyObject* x, int64_t most, int depth = 0) {
   if (int8_t dtype; scalar_value(x, dtype) != nullptr) return Py_NewRef(x);
   if (PyComplex_CheckExact(x)) return nullptr;  // NumPy may cast it to a real dtype, with a warning
   if (x == Py_None || is_number(x) || PyUnicode_CheckExact(x)) return Py_NewRef(x);
+  if (PyType_Check(x)) return numpy_number(read_dtype(x, NONE)) < 0 ? nullptr : Py_NewRef(x);
   if ((!PyList_CheckExact(x) && !PyTuple_CheckExact(x)) || depth > 64) return nullptr;
   Py_ssize_t count = PySequence_Fast_GET_SIZE(x);
   PyObject* tuple = count == 0 ? nullptr : PyTuple_New(count);
@@ -599,6 +600,8 @@ PyMethodDef HOST_FUNCTIONS[] = {
     {"of_numpy", of_numpy, METH_O, nullptr},
     TNP_FAST("over_numpy", over_numpy_of),
     {"by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy<LARGE>)),
+     METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"any_by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy<std::numeric_limits<int64_t>::max()>)),
      METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"some_by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy<4095>)),
      METH_FASTCALL | METH_KEYWORDS, nullptr},

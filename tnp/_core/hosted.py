@@ -51,7 +51,7 @@ HOSTED = {
     "histogramdd": "sample, bins, range, density, weights if bins.__class__ is int and hasattr(sample, '__iter__')",
     "histogram2d": "x, y, bins, range, density, weights if bins.__class__ is int",
     "identity": "n if dtype is device is like is None",
-    "indices": "dimensions if dtype is int and device is None and sparse is False",
+    "indices": "dimensions, dtype if device is None and sparse is False",
     "insert": "arr, obj, values, axis",
     "interp": "x, xp, fp, left, right if period is None",
     "intersect1d": "ar1, ar2 if assume_unique is return_indices is False",
@@ -172,8 +172,10 @@ HEADS = {
     **dict.fromkeys(["linalg.cond", "linalg.eigvalsh", "linalg.matrix_rank"], "few_by_numpy"),
     "argsort": "some_by_numpy",
     "einsum": "few_by_numpy",
+    **dict.fromkeys(["delete", "pad"], "any_by_numpy"),
 }
-"""Function that is faster otherwise from some hundred, or some thousand, elements on -> the head that it calls."""
+"""Function -> the head that it calls: for arrays of any size, or because it is faster otherwise from some thousand, or
+some hundred, elements on."""
 
 MANY = {"einsum": "_is_by_element(operands)"}
 """Of these the condition under which it is slower otherwise, and calls ``by_numpy``."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from backend_torch.kernels import selection
+from backend_torch.native import heads
 from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import asarray, check_like
 from tnp._creation.filled import empty
@@ -244,4 +245,5 @@ def fromfunction(
            [False,  True]])
     """
     check_like(like)
-    return function(*indices(shape, dtype), **kwargs)
+    places = heads.by_numpy(np.indices, shape, dtype)
+    return function(*(indices(shape, dtype) if places is None else places), **kwargs)

@@ -579,8 +579,13 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[nda
     (array([0, 0, 1]), array([0, 1, 1]))
     """
     n, _ = as_shape((n, n))
-    ones = _triangle(n, n, n, to_torch[np.dtype(np.int64)], devices.state.default)
-    return tuple(map(wrap_array, selection.nonzero(tensor_of(mask_func(wrap_array(ones), k)))))
+    ones = heads.ones((n, n), np.int64, "C", None, None)
+    if ones is None:
+        ones = wrap_array(_triangle(n, n, n, to_torch[np.dtype(np.int64)], devices.state.default))
+    mask = mask_func(ones, k)
+    if (places := heads.nonzero(mask)) is not None:
+        return places
+    return tuple(map(wrap_array, selection.nonzero(tensor_of(mask))))
 
 
 def fill_diagonal(a: ndarray, val: Any, wrap: bool = False) -> None:

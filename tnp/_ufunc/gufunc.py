@@ -54,9 +54,9 @@ class GeneralizedUfunc(Ufunc):
         self.__name__ = self.__qualname__ = name
         self.__doc__ = documentation
         self.__signature__ = _call_signature(self._computed)
-        # Small operands: as the operator `@`, or by NumPy's function of this name, if its version has it.
+        # As the operator `@`, or by NumPy's function of this name, if its version has it.
         named = getattr(np, name, None)
-        self._small = heads.dot if named is np.matmul else functools.partial(heads.by_numpy, named)
+        self._small = heads.dot if named is np.matmul else functools.partial(heads.any_by_numpy, named)
         self._signature = signature
         self._cores = [
             tuple(core.split(",")) if core else () for core in signature[1:-1].replace(")->(", "),(").split("),(")

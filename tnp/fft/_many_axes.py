@@ -58,6 +58,9 @@ def _grid(
         if s is None:
             list(np.take(tuple(tensor.shape), axes))  # NumPy reads the lengths first, and raises the error
         raise
+    if halved and s is None and axes:
+        line(tensor, None, axes[-1], norm, halved)
+        checked_real(tensor)
     lengths = [None] * len(axes) if s is None else list(s)
     if half and lengths[-1] is None:
         lengths[-1] = 2 * (tensor.shape[axes[-1]] - 1)

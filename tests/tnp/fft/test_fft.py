@@ -248,3 +248,12 @@ def test_gradients_vmap_and_tracing(number: int) -> None:
 @pytest.mark.parametrize("arguments", [(True,), (False,), (True, 0), (True, 0.5), (np.True_,)])
 def test_truth_as_a_number_of_points(name: str, arguments: Any) -> None:
     compare(lambda xp: getattr(xp.fft, name)(*arguments), may_raise=(TypeError, ValueError, ZeroDivisionError))
+
+
+@pytest.mark.parametrize("name", ["rfft2", "rfftn"])
+@pytest.mark.parametrize("shape", [(0, 1), (0, 3), (1, 1), (2, 0)])
+def test_the_last_axis_of_a_real_transform_is_looked_at_first(name: str, shape: tuple[int, ...]) -> None:
+    """Its error is the one of a complex array without elements."""
+    for xp in (np, tnp):
+        with pytest.raises(ValueError if shape == (2, 0) else TypeError):
+            getattr(xp.fft, name)(xp.zeros(shape, complex))
