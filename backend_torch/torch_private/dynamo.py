@@ -231,9 +231,12 @@ def take_operators(kind: type) -> None:
     """Let Dynamo trace operators of ``kind`` that it lacks, or computes wrongly.
 
     It lacks ``~``, ``@`` and, before torch 2.13, ``divmod``. It treats a NumPy array beside an object as a tensor. It
-    takes an object to be unequal to a Python number that changes from call to call, and never calls ``__eq__``.
+    takes an object to be unequal to a Python number that changes from call to call, and never calls ``__eq__``. Before
+    torch 2.12 it compares a number or list on the left by the left one's methods alone.
     """
     from torch._dynamo.variables.builtin import BuiltinVariable
+    from torch._dynamo.variables.constant import ConstantVariable
+    from torch._dynamo.variables.lists import BaseListVariable
     from torch._dynamo.variables.tensor import NumpyNdarrayVariable, SymNodeVariable
     from torch._dynamo.variables.user_defined import UserDefinedVariable
 
@@ -248,6 +251,7 @@ def take_operators(kind: type) -> None:
 
         return call
 
+    beside = (SymNodeVariable, ConstantVariable, BaseListVariable)
     on_tensors, find = BuiltinVariable._handle_insert_op_in_graph, BuiltinVariable._find_binop_handler
 
     def by_method(function: Any, tx: Any, first: Any, second: Any) -> Any:
@@ -267,7 +271,7 @@ def take_operators(kind: type) -> None:
 
     def handlers(function: Any, *kinds: Any) -> Any:
         found = find(function, *kinds)
-        if function.__name__ in _REFLECTED and SymNodeVariable in kinds:
+        if function.__name__ in _REFLECTED and any(issubclass(each, beside) for each in kinds):
             return [functools.partial(by_method, function), *(found or ())]  # Dynamo goes on after a None
         return found
 

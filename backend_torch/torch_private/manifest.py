@@ -280,9 +280,10 @@ ROWS = [
         "torch._dynamo.variables.lazy.LazyVariableTracker:_cache torch._dynamo.variables.tensor.NumpyNdarrayVariable "
         "torch._dynamo.variables.builtin.BuiltinVariable:_handle_insert_op_in_graph "
         "torch._dynamo.variables.builtin.BuiltinVariable:_find_binop_handler "
-        "torch._dynamo.variables.tensor.SymNodeVariable",
+        "torch._dynamo.variables.tensor.SymNodeVariable torch._dynamo.variables.constant.ConstantVariable "
+        "torch._dynamo.variables.lists.BaseListVariable",
         "Dynamo can't trace ~ and @ of user-defined classes, nor operators between an object and a NumPy array; it "
-        "compares an object with a number that changes from call to call without its methods",
+        "compares an object with a number that changes from call to call, or stands on the left, without its methods",
         patched="call_invert, call_matmul, call_imatmul, call_divmod, _handle_insert_op_in_graph and "
         "_find_binop_handler; for calls with a tnp array among the operands, from where a compile meets tnp to its end",
         link=_PULL + "189585",

@@ -58,7 +58,9 @@ _PYTHON = {
 _TRANSFORMS = (autodiff.value_and_gradients, autodiff.vjp, autodiff.jvp, autodiff.linearize, batching.vmap)
 """What calls a function with tensors of a transform, of which Dynamo, asked anew where a graph broke, knows nothing."""
 
-_OPERATORS = frozenset({"operator", "reflected", "inplace", "__pow__", "__rpow__", "__mul__", "__rmul__", "<lambda>"})
+_OPERATORS = frozenset(
+    {"operator", "reflected", "inplace", "pair_of", "__pow__", "__rpow__", "__mul__", "__rmul__", "<lambda>"}
+)
 _INDEXED = (nd_grid, AxisConcatenator, IndexExpression)
 
 

@@ -147,6 +147,17 @@ def test_a_number_that_changes_from_call_to_call(name: str, is_reflected: bool) 
         assert compiled(x, number).tolist() == function(numpy.asarray(x), number).tolist()
 
 
+@pytest.mark.parametrize("name", ["eq", "ge", "gt", "le", "lt", "ne"])
+@pytest.mark.parametrize("left", [2, 2.5, [1, 3, 3], (1, 3, 3)], ids=str)
+def test_a_number_or_list_that_is_compared_with_an_array(name: str, left: Any) -> None:
+    def function(x: Any) -> Any:
+        return getattr(operator, name)(left, x)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="eager", fullgraph=True)
+    assert compiled(np.asarray([1, 2, 4])).tolist() == function(numpy.asarray([1, 2, 4])).tolist()
+
+
 @pytest.mark.skipif(torch.__version__ < "2.12", reason="runs powers on stand-ins that refuse to tell their lengths")
 @pytest.mark.parametrize("dtype", ["uint8", "int64"])
 def test_powers_of_what_a_mask_chooses_in_a_full_graph(dtype: str) -> None:
