@@ -32,6 +32,7 @@ from tnp._manipulation.shape import as_length, as_shape
 Tensor = Any
 BOOL = to_torch[np.dtype(np.bool_)]
 _FLOATS_WARN = NUMPY >= "2.5.0"  # NumPy 2.5 deprecates floats as lengths and as the number of a diagonal
+_COUNTS = NUMPY >= "2.5.0"  # NumPy 2.5 counts by Python's integers; triu alone subtracts 1 from k before that
 
 
 def diag(v: Any, k: int = 0) -> ndarray:
@@ -216,6 +217,8 @@ def _mask(rows: Any, columns: Any, k: Any, upper: bool = False) -> np.ndarray | 
         return None
     with np.errstate(over="ignore"):
         below = k - 1 if upper else k
+        if _COUNTS:
+            rows, columns, below = [int(n) if isinstance(n, np.integer) else n for n in (rows, columns, below)]
         ends = -below, columns - below
     if any(isinstance(number, (float, np.floating)) for number in (rows, columns, k)):  # NumPy 2.5 would warn once more
         return np.greater_equal.outer(np.arange(rows), np.arange(*ends, dtype=np.int64))
@@ -470,6 +473,8 @@ def _check_places(rows: Any, columns: Any) -> None:
 
 def _upper_places(rows: Any, columns: Any, k: Any, device: Any) -> tuple[ndarray, ...]:
     _check_places(rows, columns)
+    if _COUNTS and isinstance(known := k if isinstance(k, np.integer) else _own_number(k), np.integer):
+        k = int(known)
     if (mask := _mask(rows, columns, k, upper=True)) is not None:
         return tuple([array(each, device=device) for each in (~mask).nonzero()])
     lengths = as_length(rows), as_length(columns)

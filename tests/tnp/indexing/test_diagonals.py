@@ -152,7 +152,10 @@ def test_fill_diagonal_of_a_view(xp: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", ["tri", "tril_indices", "triu_indices", "tril", "triu"])
-@pytest.mark.parametrize("k", [np.int16(-32768), np.int8(-128), np.uint8(1), np.uint16(3), np.int16(-1), 2])
+@pytest.mark.parametrize(
+    "k",
+    [np.int16(-32768), np.int8(-128), np.uint8(0), np.uint8(1), np.uint16(3), np.int16(-1), np.array(-128, np.int8), 2],
+)
 @pytest.mark.parametrize("columns", [np.int16(32767), np.uint8(4), np.int8(3)])
 def test_diagonals_that_wrap_around_as_numpys_integers(name: str, k: Any, columns: Any) -> None:
     def made(xp: Any) -> Any:
