@@ -91,7 +91,7 @@ class Listed:
     ----------
     file : str
         The file's name beside this one: tables ``[[kind]]`` of ``reason`` and ``tests``, each a
-        ``folder/test_file.py::test_name``, and perhaps ``since``, the first release of NumPy with the difference,
+        ``folder/test_file.py::test_name``, and perhaps ``until``, the first release of NumPy without the difference,
         or ``by_processor``, whether NumPy's result depends on the instructions that a processor has.
     """
 
@@ -106,7 +106,7 @@ class Listed:
         listed = tomllib.loads((Path(__file__).parent / self.file).read_text())
         release = np.lib.NumpyVersion(np.__version__)
         pairs = ((kind, entry) for kind, entries in listed.items() for entry in entries)
-        return [(kind, entry) for kind, entry in pairs if release >= entry.get("since", "1.0.0")]
+        return [(kind, entry) for kind, entry in pairs if release < entry.get("until", "99.0.0")]
 
     @functools.cached_property
     def tests(self) -> Mapping[str, frozenset[str]]:

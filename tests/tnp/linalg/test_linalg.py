@@ -374,9 +374,8 @@ def test_large_numbers_are_finite(name: str) -> None:
     compare(lambda xp: getattr(xp.linalg, name)(xp.asarray([[1.5e308, 1e308], [1e308, 1.5e308]])), rtol=1e-12)
 
 
-ASKS_LAPACK = pytest.mark.skipif(
-    np.lib.NumpyVersion(np.__version__) < "2.5.4", reason="NumPy asks LAPACK, which may hang"
-)
+KNOWS_INFINITIES = np.lib.NumpyVersion(np.__version__) >= "2.5.4"
+ASKS_LAPACK = pytest.mark.skipif(not KNOWS_INFINITIES, reason="NumPy asks LAPACK, which may hang")
 
 
 @pytest.mark.parametrize("name", ["svd", "svdvals", "norm 2", "norm nuc", "norm -2", "matrix_rank", "pinv", "cond"])
@@ -384,13 +383,14 @@ ASKS_LAPACK = pytest.mark.skipif(
 def test_no_singular_values_of_what_is_not_finite(name: str, value: float) -> None:
     function, *order = name.split()
     orders = [int(each) if each != "nuc" else each for each in order]
+    is_refused = name != "cond" or not KNOWS_INFINITIES
     compare(
         lambda xp: getattr(xp.linalg, function)(xp.asarray([[[value, 1.0], [1.0, 1.0]], np.eye(2)]), *orders),
-        raises=ValueError,
+        raises=ValueError if is_refused else (),
     )
     compare(
         lambda xp: getattr(xp.linalg, function)(xp.asarray([[value, 1.0], [1.0, 1.0]]), *orders),
-        raises=np.linalg.LinAlgError,
+        raises=np.linalg.LinAlgError if is_refused else (),
     )
 
 
