@@ -89,7 +89,7 @@ def _basis(tensors: Sequence[Tensor], rows: Tensor) -> tuple[Tensor, ...]:
 
 def _chunks(total: int, chunk_size: int | None) -> tuple[Tensor, ...]:
     numbers = torch.arange(total)
-    return numbers.split(chunk_size) if chunk_size else (numbers,)
+    return numbers.split(chunk_size) if total and chunk_size else (numbers,)  # torch 2.11 traces no split of nothing
 
 
 def reverse(

@@ -82,8 +82,11 @@ def _looked_up(values: Tensor, edges: Tensor, weights: Tensor | None, common: to
 
 
 def _blocks(line: Tensor) -> tuple[Tensor, ...]:
-    """Return parts whose indices take little memory; one part, if a trace leaves the size open."""
-    return line.split(BLOCK) if type(line.shape[0]) is int else (line,)
+    """Return parts whose indices take little memory; one part, if a trace leaves the size open.
+
+    One part of no elements, too: torch 2.11 can't trace their split.
+    """
+    return line.split(BLOCK) if type(line.shape[0]) is int and line.shape[0] else (line,)
 
 
 def _on_host(values: Tensor, edges: Tensor, weights: Tensor | None, common: torch.dtype) -> Tensor:

@@ -88,10 +88,12 @@ _OF_NUMBERS: dict[str, Callable[..., Any]] = {
     "has_free_symbols": lambda value: False,
     "has_free_unbacked_symbols": lambda value: False,
     "has_guarding_hint": lambda value: True,
+    "has_hint": lambda value: True,
     "is_accessor_node": lambda node: False,
     "is_nested_int": lambda value: False,
     "is_symbolic": lambda value: False,
     "optimization_hint": lambda value, fallback=None: value,
+    "size_hint": lambda value, fallback=None: value,
     "statically_known_true": bool,
     "sym_and": lambda *values: all(values),
     "sym_eq": lambda one, other: (

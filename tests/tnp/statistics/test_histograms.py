@@ -200,6 +200,12 @@ def test_no_edges(weights: Any) -> None:
     assert found.shape == (0,) and found.dtype == np.histogram([1, 2], [], weights=weights)[0].dtype
 
 
+@pytest.mark.parametrize("bins", [3, [0.0, 1.0, 2.0]])
+def test_a_compiled_histogram_of_nothing(bins: Any) -> None:
+    expected = np.histogram(np.zeros(0), bins, (0, 1))
+    assert_same(expected, tnp.compile(lambda x: tnp.histogram(x, bins, (0, 1)), backend="eager")(tnp.zeros(0)))
+
+
 @agrees
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("bins", [4, [-5, -5, -2, 1, 3], [0, 2, 3]])
