@@ -152,6 +152,8 @@ def outer(ufunc: Any, A: Any, B: Any, options: dict[str, Any]) -> Any:
         raise TypeError("method outer is not allowed in ufunc with non-trivial signature")
     if ufunc.nin != 2:
         raise ValueError("outer product only supported for binary functions")
+    if A.__class__ is B.__class__ is ndarray and (rows := heads.reshape(A, (*A.shape, *[1] * B.ndim))) is not None:
+        return ufunc(rows, B, **options)
     one, other = tensors_of(A, B)
     return ufunc(wrap_array(one.reshape((*one.shape, *[1] * other.dim()))), wrap_array(other), **options)
 

@@ -610,3 +610,11 @@ def test_truth_of_the_smallest_integer() -> None:
         return xp.logical_xor(xp.asarray(1), -(2**63), out=out[::-1]), out
 
     compare(combined)
+
+
+def test_outer_of_arrays_and_views() -> None:
+    for name in ("add", "less", "arctan2"):
+        compare(lambda xp, name=name: getattr(xp, name).outer(xp.arange(6.0).reshape(2, 3)[:, ::-1], xp.arange(4)[::2]))
+        compare(lambda xp, name=name: getattr(xp, name).outer(xp.arange(6.0).reshape(2, 3).T, xp.asarray(2)))
+    with pytest.raises(ValueError, match="binary functions"):
+        tnp.negative.outer(tnp.ones(2), tnp.ones(2))
