@@ -13,10 +13,11 @@ from collections.abc import Callable, Sequence
 from string import ascii_letters
 from typing import Any
 
+import numpy as np
 import torch
 from torch.fx import GraphModule
 
-from backend_torch.kernels import graph_operations
+from backend_torch.kernels import graph_operations, host
 from backend_torch.kernels.kernel import Kernel, same_bits
 from backend_torch.tensors import devices
 from backend_torch.tensors.casting import cast
@@ -118,13 +119,34 @@ def _float32_matmul(one: Tensor, other: Tensor) -> Tensor:
     return _OneDNN.apply(one, other)
 
 
+# A matrix and its own transpose: NumPy's loop computes a half of the product.
+_library.define("gram(Tensor one, Tensor other) -> Tensor")
+
+
+def _gram(one: Tensor, other: Tensor) -> Tensor:
+    product: Tensor = host.called(np.matmul, one, other)
+    return product
+
+
+_library.impl("gram", _gram, "CPU")
+graph_operations.direct("gram", _gram)
+torch.library.register_fake("tnp::gram", lambda one, other: one.new_empty((one.shape[0], other.shape[1])), lib=_library)
+
+
 def choose(module: GraphModule) -> None:
-    """Let graphs compute large products of float32 as eager code does."""
-    if not prefers_onednn():
-        return
-    for node in module.graph.find_nodes(op="call_function", target=torch.ops.aten.mm.default):
+    """Let graphs compute large products as eager code does."""
+    aten = torch.ops.aten
+    for node in module.graph.find_nodes(op="call_function", target=aten.mm.default):
         values = [argument.meta["val"] for argument in node.args]
-        if all(v.dtype is torch.float32 and v.device.type == "cpu" and v.numel() >= LARGE for v in values):
+        if not all(v.device.type == "cpu" and v.numel() >= LARGE for v in values):
+            continue
+        is_own = any(
+            each.target is aten.permute.default and each.args[0] is other and list(each.args[1]) == [1, 0]
+            for each, other in (node.args, node.args[::-1])
+        )
+        if is_own and values[0].dtype in (torch.float32, torch.float64):
+            node.target = torch.ops.tnp.gram.default
+        elif all(v.dtype is torch.float32 for v in values) and prefers_onednn():
             node.target = torch.ops.tnp.mm.default
     module.recompile()
 

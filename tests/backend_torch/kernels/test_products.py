@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+import tnp
 from backend_torch.graphs import compiling
 from backend_torch.kernels import products
 from backend_torch.tensors import devices
@@ -147,3 +148,16 @@ def test_compiled_large_products(monkeypatch: pytest.MonkeyPatch) -> None:
         warnings.simplefilter("error", RuntimeWarning)
         (result,) = compiling.Executable(graph).program([one, other])([one, other])
     torch.testing.assert_close(result, one @ other + 1, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("is_left", [True, False])
+def test_compiled_products_with_the_own_transpose(dtype: str, is_left: bool) -> None:
+    """A half of the product is computed, as in eager code: both have the same bits, and the product is symmetric."""
+    x = tnp.asarray(np.random.default_rng(0).random((300, 290)), dtype)
+    own = (lambda x: (x + 1).T @ (x + 1)) if is_left else (lambda x: (x + 1) @ (x + 1).T)
+    result = tnp.compile(lambda x: own(x) * 2)(x)
+    assert tnp.array_equal(result, own(x) * 2)
+    assert tnp.array_equal(result, result.T)
+    gradient = tnp.compile(tnp.grad(lambda x: tnp.sum(own(x) ** 2)))(x)
+    assert tnp.allclose(gradient, tnp.grad(lambda x: tnp.sum(own(x) ** 2))(x), rtol=1e-3)
