@@ -17,6 +17,7 @@ import torch
 from backend_torch.autodiff import batching
 from backend_torch.graphs import compiling, control_operators, loop_derivatives
 from backend_torch.graphs.graph import operations_in
+from backend_torch.kernels import selection
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.memory import unwrapped
 from backend_torch.torch_private import functorch, tensor_internals
@@ -109,7 +110,7 @@ is_view = tensor_internals.is_view
 
 def selected(condition: Tensor, one: Tensor, other: Tensor) -> Tensor:
     """Return ``one`` if a 0-d condition is true, else ``other``, of the same dtype and shape."""
-    return torch.where(is_true(condition), one, other)
+    return selection.where(is_true(condition), one, other)
 
 
 def storage_of(tensor: Tensor) -> int:
@@ -310,7 +311,7 @@ def _repeated_for_some(
                 break
         with batching.for_some_slices():
             after = body([value.clone() for value in values])
-        values = [torch.where(goes_on, new, old) for new, old in zip(after, values, strict=True)]
+        values = [selection.where(goes_on, new, old) for new, old in zip(after, values, strict=True)]
         goes_on = goes_on & is_true(condition(values))
         steps += 1
     return values
@@ -325,7 +326,7 @@ def _at_most(
         def step(values: Tensors, _: Tensors) -> tuple[Tensors, Tensors]:
             goes_on = is_true(condition(values))
             after = body([value.clone() for value in values])
-            return [torch.where(goes_on, new, old) for new, old in zip(after, values, strict=True)], []
+            return [selection.where(goes_on, new, old) for new, old in zip(after, values, strict=True)], []
 
         return scan(step, carry, [], most, reverse=False)[0]
 

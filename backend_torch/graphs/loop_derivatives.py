@@ -22,7 +22,7 @@ from torch.overrides import TorchFunctionMode
 
 from backend_torch.autodiff import autodiff, old_values, transform_levels
 from backend_torch.graphs import compiling, control_operators, graph_copies, host_calls, loop_draws, loops
-from backend_torch.kernels import value_checks
+from backend_torch.kernels import selection, value_checks
 from backend_torch.kernels.graph_operations import STEPS
 from backend_torch.kernels.indexing import put_in_batch
 from backend_torch.tensors import aliasing, trace_state
@@ -292,7 +292,7 @@ def step_while(test: GraphModule, step: GraphModule, inputs: Sequence[Tensor], c
 
     def masked(values: Tensors) -> Tensors:
         (goes_on,) = test(*values)
-        return [torch.where(goes_on, new, old) for new, old in zip(step(*values), values[:carried], strict=True)]
+        return [selection.where(goes_on, new, old) for new, old in zip(step(*values), values[:carried], strict=True)]
 
     with functorch.down_to(None), old_values.unhooked():
         made, _ = compiling.subgraph(masked, list(map(_example, inputs)))
@@ -555,7 +555,7 @@ class _Steps(torch.fx.Interpreter):
     def run_node(self, node: Node) -> Any:
         self.node = node
         result = super().run_node(node)
-        return result if node not in self.buffers else torch.where(self.seed, result, result)  # type: ignore[arg-type]
+        return selection.where(self.seed, result, result) if self.seed is not None and node in self.buffers else result
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
         if target is torch.ops.higher_order.cond:
@@ -672,7 +672,7 @@ class _Branch(torch.autograd.Function):
             with _of_some():
                 first, second = [batched(module)(moved) for module in graphs.modules]
             chosen = predicate.movedim(decided, 0)
-            results = [torch.where(_along(chosen, a), a, b) for a, b in zip(first, second, strict=True)]
+            results = [selection.where(_along(chosen, a), a, b) for a, b in zip(first, second, strict=True)]
         else:
             with functorch.down_to(None):
                 examples = list(map(_example, moved))
@@ -917,7 +917,7 @@ class _While(torch.autograd.Function):
                 if not apart:
                     return found
                 (going,) = tested(*given)
-                return [torch.where(_along(going, new), new, old) for new, old in zip(found, given, strict=False)]
+                return [selection.where(_along(going, new), new, old) for new, old in zip(found, given, strict=False)]
 
             modules = [compiling.subgraph(each, given)[0] for each in (goes_on, following)]
         values = _spread_more(values, [dim is not None for dim in dims], differ, size)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 
 from backend_torch.kernels import graph_operations, host
+from backend_torch.kernels.selection import where
 
 Tensor = torch.Tensor
 FIRST, ANY = 0, 2
@@ -53,7 +54,7 @@ def _by_steps(base: Tensor, value: Tensor, *fields: Sequence[Any]) -> Tensor:
         within = within.reshape((-1,) + (1,) * (base.ndim - axis - 1))
         inside = within if inside is None else inside & within
     assert inside is not None
-    return torch.where(inside, value, base).contiguous()
+    return where(inside, value, base).contiguous()
 
 
 def _on_host(base: Tensor, value: Tensor, *fields: Sequence[Any]) -> Tensor:
@@ -92,7 +93,7 @@ def padded(values: Tensor, lengths: Sequence[Tensor], axes: Sequence[int], fill:
 def _padded_by_steps(values: Tensor, lengths: Sequence[Tensor], axes: Sequence[int], fill: Tensor) -> Tensor:
     for length, axis in zip(lengths, axes, strict=True):
         inside = torch.arange(values.shape[axis], device=values.device) < length
-        values = torch.where(inside.reshape((-1,) + (1,) * (values.ndim - axis - 1)), values, fill)
+        values = where(inside.reshape((-1,) + (1,) * (values.ndim - axis - 1)), values, fill)
     return values
 
 
@@ -130,7 +131,7 @@ def _part(matrix: Tensor, axis: int, start: Tensor | None, length: Tensor | None
         matrix = matrix.index_select(axis, (number + start).clamp(0, max(size - 1, 0)))
     if length is None:
         return matrix
-    return torch.where((number < length).reshape((-1, 1) if axis == 0 else (1, -1)), matrix, matrix.new_zeros(()))
+    return where((number < length).reshape((-1, 1) if axis == 0 else (1, -1)), matrix, matrix.new_zeros(()))
 
 
 def _product_on_host(one: Tensor, other: Tensor, starts: Sequence[Any], lengths: Sequence[Any]) -> Tensor:

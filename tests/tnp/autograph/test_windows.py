@@ -252,6 +252,25 @@ def test_lengths_of_a_bound_that_is_written_to_are_not_taken_for_equal() -> None
         run(np.arange(5.0), np.asarray(4, dtype=np.int32))
 
 
+def chosen(x: Any, n: Any) -> Any:
+    if n > 1:
+        x = x + x
+    while n > 0:
+        x, n = x * x, n - 1
+    for i in range(3):
+        if x[i] > 90:
+            break
+        x[: n + i] = n
+    return x
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "u2", "u4", "u8"])
+def test_integers_in_a_batch(dtype: str) -> None:
+    rows, sizes = numpy.arange(1, 10).reshape(3, 3).astype(dtype), numpy.arange(3).astype(dtype)
+    expected = numpy.stack([chosen(row.copy(), n) for row, n in zip(rows, sizes, strict=True)])
+    assert_same(expected, np.compile(np.vmap(chosen), backend="eager")(np.array(rows), np.array(sizes)))
+
+
 @pytest.mark.raises
 def test_checks_in_a_batch() -> None:
     """A check fails for the slices of a batch that reach it, and for no others."""
