@@ -303,6 +303,14 @@ def sparse_product(np: Any, starts: Any, columns: Any, values: Any, x: Any) -> A
     return y
 
 
+def median_filter(np: Any, x: Any) -> Any:
+    """The median of nine neighbours."""
+    found = x.copy()
+    for i in range(4, len(x) - 4):
+        found[i] = np.median(x[i - 4 : i + 5])
+    return found
+
+
 def kalman(np: Any, zs: Any, f: Any, q: Any) -> Any:
     """A filter of positions and speeds."""
     x, p = np.zeros(2), np.eye(2)
@@ -477,6 +485,7 @@ def programs(n: int = 30) -> list[Program]:
         greatest_common_divisors: (rng.integers(1, 10**6, 200), rng.integers(1, 10**6, 200)),
         sieve: (numpy.ones(2000, dtype=bool),),
         sparse_product: (starts, rng.integers(0, 40, starts[-1]), rng.random(starts[-1]), rng.random(40)),
+        median_filter: (rng.random(300),),
         kalman: (rng.random(200), numpy.array([[1.0, 0.1], [0.0, 1.0]]), 0.01 * numpy.eye(2)),
         runge_kutta: (rng.random(3),),
         bodies: (rng.random((8, 3)), numpy.zeros((8, 3))),

@@ -385,7 +385,8 @@ class _Frame:
             return self.mutation(node, args, kwargs)
         example = node.meta.get("val")
         if isinstance(example, (list, tuple)):
-            return self.computed(target, args, kwargs, [_one(each) for each in example])
+            read = [user.args[1] for user in node.users if user.target is operator.getitem]
+            return self.computed(target, args, kwargs, [_one(each) for each in example], read)
         example = _tensor(node)
         shape = tuple(example.shape)
         storage = _storage(example)
@@ -437,9 +438,11 @@ class _Frame:
             return self.own(self.code.as_new(value))
         return value
 
-    def computed(self, target: Any, args: Any, kwargs: dict[str, Any], examples: Sequence[Tensor]) -> Any:
+    def computed(
+        self, target: Any, args: Any, kwargs: dict[str, Any], examples: Sequence[Tensor], read: Sequence[Any] = (0,)
+    ) -> Any:
         """Return the result of an operation without writes; decompose the operation if it has no lowering."""
-        operation = Operation(self.code, target, args, kwargs, examples[0].dtype, tuple(examples[0].shape))
+        operation = Operation(self.code, target, args, kwargs, examples[0].dtype, tuple(examples[0].shape), read)
         if operation.is_known:
             return operation.lowered()
         leaves, spec = trees.flatten((args, kwargs))

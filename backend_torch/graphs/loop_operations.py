@@ -7,7 +7,7 @@ loop_lowering.py owns the order of a loop's statements.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +26,7 @@ from backend_torch.graphs.loop_code import (
     literal,
     plain,
 )
-from backend_torch.kernels import open_slices
+from backend_torch.kernels import open_slices, sorting
 
 aten = torch.ops.aten
 prims = torch.ops.prims
@@ -34,6 +34,7 @@ _MOST_PRODUCTS = 1 << 18  # multiplications in a matrix product; a library compu
 _MOST_WITH_VECTORS = 1 << 22  # the same where one matrix is a vector: reading the other one takes the time
 _MOST_COMPLEX_PRODUCTS = 1 << 12  # these have no vectors here
 _LARGEST_TABLE = 1 << 16
+_LONGEST_SORT = 1 << 10  # elements; of more, NumPy's vectorised sort takes less time
 _MOST_TWICE = 4  # operations for an element that are done twice rather than kept in memory
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -233,10 +234,19 @@ class Operation:
         The arguments, with `loop_code` values for tensors.
     dtype, shape
         Of the result in the graph; of the first, if there are several.
+    read : collection of int
+        Which results are read, if there are several.
     """
 
     def __init__(
-        self, code: Code, target: Any, args: Sequence[Any], kwargs: dict[str, Any], dtype: torch.dtype, shape: Shape
+        self,
+        code: Code,
+        target: Any,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        dtype: torch.dtype,
+        shape: Shape,
+        read: Collection[int] = (0,),
     ) -> None:
         self.code = code
         self.target = target
@@ -245,6 +255,7 @@ class Operation:
         self.kwargs = kwargs
         self.dtype = dtype
         self.shape = shape
+        self.read = read
 
     @property
     def is_known(self) -> bool:
@@ -842,6 +853,65 @@ class Operation:
         result.copied = True
         return cast(result, self.dtype)
 
+    def sort(self) -> Any:
+        if self.target is aten.sort.default:
+            axis, is_descending = self.argument(1, "dim", -1), self.argument(2, "descending", False)
+        else:
+            axis, is_descending = self.kwargs.get("dim", -1), self.kwargs.get("descending", False)
+        if is_descending:
+            raise Unsupported("a sort in descending order is not lowered")
+        return self._sorted(axis, 1 in self.read)
+
+    def partition(self) -> Value:
+        """Sort, which is a partition at each place."""
+        return self._sorted(self.args[1], False)[0]
+
+    def argpartition(self) -> Value:
+        return self._sorted(self.args[1], True)[1]
+
+    def _sorted(self, axis: int, has_order: bool) -> tuple[Any, Any]:
+        """Return the values in ascending order, NaN last, and their places if these are read."""
+        value, code = self.args[0], self.code
+        if value.dtype.is_complex or math.prod(value.shape) == 0:
+            raise Unsupported("such a sort is not lowered")
+        if not value.shape:
+            return value, constant(0, torch.int64, ())
+        axis %= len(value.shape)
+        n = value.shape[axis]
+        if n > _LONGEST_SORT:
+            raise Unsupported("a sort of many elements is NumPy's")
+        line, spare = code.new(value.dtype, (n,)), code.new(torch.int64 if has_order else value.dtype, (n,))
+        places, order = (code.new(torch.int64, shape) if has_order else None for shape in ((n,), value.shape))
+        result = code.new(value.dtype, value.shape)
+        shape = tuple([size for a, size in enumerate(value.shape) if a != axis])
+
+        def one(index: list[str]) -> None:
+            i, first = code.name("i"), f"&{line.element(['0'])}"
+            place = [*index[:axis], i, *index[axis:]]
+            code.open(f"for (int64_t {i} = 0; {i} < {n}; {i}++)")
+            code.line(f"{line.element([i])} = {value.at(place)};")
+            if places is not None:
+                code.line(f"{places.element([i])} = {i};")
+            code.close()
+            sorted_line, less = (first, "op::before(a, b)")
+            if places is not None:
+                sorted_line, less = f"&{places.element(['0'])}", f"op::before({line.at(['a'])}, {line.at(['b'])})"
+            room = f"&{spare.element(['0'])}"
+            code.line(f"op::sort({sorted_line}, {room}, {n}, [&](auto a, auto b) {{ return {less}; }});")
+            code.open(f"for (int64_t {i} = 0; {i} < {n}; {i}++)")
+            if places is None or order is None:
+                code.line(f"{result.element(place)} = {line.at([i])};")
+            else:
+                code.line(f"{order.element(place)} = {places.at([i])};")
+                code.line(f"{result.element(place)} = {line.at([places.at([i])])};")
+            code.close()
+
+        code.loops(shape, one, ordered=True)
+        for made in (result, order):
+            if made is not None:
+                made.copied = True
+        return result, order
+
     def last_of_same(self) -> Value:
         places, size = self.code.in_memory(self.args[0]), self.args[1]
         if size > _LARGEST_TABLE:
@@ -1099,6 +1169,9 @@ _OTHERS: dict[Any, Callable[[Operation], Any]] = {
     aten.argmin: Operation.argmin,
     aten.cumsum: Operation.cumsum,
     aten.cumprod: Operation.cumprod,
+    aten.sort: Operation.sort,
+    sorting.PARTITION: Operation.partition,
+    sorting.ARGPARTITION: Operation.argpartition,
     torch.ops.tnp.last_of_same: Operation.last_of_same,
     open_slices.PADDED: Operation.padded_slices,
     aten.mm: Operation.mm,

@@ -381,6 +381,30 @@ template <bool largest, class F> inline int64_t arg_extreme(int64_t n, F f) {
   return at;
 }
 
+// Sort a short line. Equal elements keep their order; `spare` has room for a half of them.
+template <class T> inline bool before(T a, T b) { return a < b || (is_nan(b) && !is_nan(a)); }
+template <class T, class F> inline void sort(T* x, T* spare, int64_t n, F less) {
+  constexpr int64_t RUN = 16;
+  for (int64_t low = 0; low < n; low += RUN) {
+    int64_t high = low + RUN < n ? low + RUN : n;
+    for (int64_t i = low + 1; i < high; i++) {
+      T item = x[i];
+      int64_t j = i;
+      for (; j > low && less(item, x[j - 1]); j--) x[j] = x[j - 1];
+      x[j] = item;
+    }
+  }
+  for (int64_t width = RUN; width < n; width *= 2)
+    for (int64_t low = 0; low < n - width; low += 2 * width) {
+      int64_t high = low + 2 * width < n ? low + 2 * width : n, right = low + width, to = low;
+      for (int64_t i = 0; i < width; i++) spare[i] = x[low + i];
+      for (int64_t left = 0; left < width;) {
+        bool is_right = right < high && less(x[right], spare[left]);
+        x[to++] = is_right ? x[right++] : spare[left++];
+      }
+    }
+}
+
 // c = a @ b, where neither is large. c is apart from both, and its columns are neighbours.
 template <class T, int J> inline void columns(
     T* __restrict__ c, const T* a, int64_t ak, const T* b, int64_t bk, int64_t K) {

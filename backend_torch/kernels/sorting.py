@@ -222,6 +222,7 @@ _argpartition = graph_operations.operation(
     argpartition,
     lambda values, dim, kth: argsort(values, dim),
 )
+PARTITION, ARGPARTITION = torch.ops.tnp.partition, torch.ops.tnp.argpartition
 
 
 @explaining

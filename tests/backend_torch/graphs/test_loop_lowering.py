@@ -169,6 +169,38 @@ def test_steps(calls: list[str], steps: list[Step], dtype: str) -> None:
     check(calls, together(steps, start), *[np.asarray(start)] * len(steps))
 
 
+SORTED: list[Step] = [
+    lambda i, v: np.sort(v)[::-1],
+    lambda i, v: np.roll(np.sort(v.reshape(-1, 3), axis=0).reshape(-1), 1) + i.astype(v.dtype),
+    lambda i, v: np.sort(v.reshape(-1, 3), axis=1).T.reshape(-1),
+    lambda i, v: v[np.argsort(v, stable=True)][::-1],
+    lambda i, v: np.roll(v, 7) - np.median(v[3:12]).astype(v.dtype),
+    lambda i, v: v * np.partition(v, 4)[4],
+    lambda i, v: np.where(np.argsort(v[::-1], stable=True) < 3, v, v[::-1]),
+    lambda i, v: v + v[np.argpartition(v, 2)[2]],
+    lambda i, v: v - np.percentile(v, 30).astype(v.dtype),
+]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u1"])
+def test_sorts(calls: list[str], dtype: str) -> None:
+    """Of few elements and of more than one run, with equal ones among them."""
+    start = numpy.random.default_rng(0).integers(0, 40, 75).astype(dtype)
+    check(calls, together(SORTED, start), *[np.asarray(start)] * len(SORTED))
+
+
+def test_sorts_with_nan_and_infinities(calls: list[str]) -> None:
+    start = numpy.random.default_rng(0).random(51)
+    start[[3, 20, 21]], start[[7, 9]] = numpy.nan, [numpy.inf, -numpy.inf]
+    steps = [SORTED[0], SORTED[1], SORTED[3], SORTED[6]]
+    check(calls, together(steps, start), *[np.asarray(start)] * len(steps))
+
+
+def test_a_long_sort_in_a_loop_is_numpys(calls: list[str]) -> None:
+    start = np.asarray(numpy.random.default_rng(0).random(2000))
+    check(calls, together([lambda i, v: np.sort(v)[::-1]], start), start, loops=0)
+
+
 @pytest.mark.parametrize("dtype", ["f2", "i1", "u1", "i2"])
 def test_small_dtypes_are_rounded_and_wrap_at_each_step(calls: list[str], dtype: str) -> None:
     steps: list[Step] = [
