@@ -584,6 +584,8 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[nda
     (array([0, 0, 1]), array([0, 1, 1]))
     """
     n, _ = as_shape((n, n))
+    if n < 0:
+        raise ValueError("negative dimensions are not allowed")
     ones = heads.ones((n, n), np.int64, "C", None, None)
     if ones is None:
         ones = wrap_array(_triangle(n, n, n, to_torch[np.dtype(np.int64)], devices.state.default))

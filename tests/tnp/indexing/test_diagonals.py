@@ -166,3 +166,8 @@ def test_diagonals_that_wrap_around_as_numpys_integers(name: str, k: Any, column
 
     with np.errstate(all="ignore"):
         compare(made, may_raise=(OverflowError, ValueError))
+
+
+def test_mask_indices_of_no_size() -> None:
+    compare(lambda xp: xp.mask_indices(-1, xp.triu), raises=ValueError)
+    compare(lambda xp: xp.mask_indices(0, xp.triu))
