@@ -185,6 +185,9 @@ class Distributions:
 
     def _shuffle(self, x: Any, axis: int) -> None:
         """Shuffle the slices along an axis in place."""
+        is_plain = x.__class__ is ndarray and axis.__class__ is int and axis == 0 and self._stream() is None
+        if is_plain and heads.write_by_numpy(self._host.shuffle, x):
+            return
         array = array_in(x)
         if array is not None:
             if not array.ndim:
