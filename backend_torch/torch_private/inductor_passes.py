@@ -1,7 +1,7 @@
 """Corrections of Inductor's passes that write to memory before they have read it, or read it before they write.
 
-Layer: owns which copies stay, what is written to in place and what a loop waits for; inductor.py applies the patches
-while it compiles.
+Layer: owns which copies stay, what is written to in place, what a loop waits for and what shows its bytes as another
+dtype; inductor.py applies the patches while it compiles.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from torch.fx import Node
 from backend_torch.torch_private.patches import Patches, Undo, replaced_attribute, replaced_item
 from backend_torch.torch_private.tensor_internals import storage_of
 
+_ASKS_BOOLS = torch.__version__ < "2.13"
+
 
 def put(patches: Patches) -> list[Undo]:
     """Make Inductor read memory before it writes to it.
@@ -29,7 +31,10 @@ def put(patches: Patches) -> list[Undo]:
     On the CPU its scheduler computes loops again to fuse them, and forgets what they wait for: a loop that reads a
     written buffer may then run before the write (https://github.com/pytorch/pytorch/issues/185509, and 177631 before
     torch 2.13).
+
+    Before torch 2.13 it also asks ``torch.iinfo`` for the size of a bool, which raises.
     """
+    from torch._inductor import lowering
     from torch._inductor.dependencies import StarDep, WeakDep
     from torch._inductor.fx_passes import post_grad, reinplace
     from torch._inductor.scheduler import SchedulerNode
@@ -49,6 +54,14 @@ def put(patches: Patches) -> list[Undo]:
         found = functools.reduce(lambda known, each: known.with_read(each), order, loop.read_writes)
         loop.set_read_writes(found.rename(loop.mutation_renames))
 
+    cast = lowering.to_dtype_bitcast
+
+    def shown(x: Any, dtype: torch.dtype, *, copy: bool = False) -> Any:
+        own = x.get_dtype()
+        if own is dtype or torch.bool not in (own, dtype) or own.itemsize != dtype.itemsize:
+            return cast(x, dtype, copy=copy)
+        return lowering.to_dtype(x, dtype, copy)  # not by bits: its vector code has a mask for bools
+
     always = reinplace.inplaceable_ops[torch.ops.aten.index_put.default].extra_check
     by_indices = [
         replaced_item(
@@ -65,6 +78,7 @@ def put(patches: Patches) -> list[Undo]:
         replaced_item(reinplace.inplaceable_ops, scatter, operation),
         replaced_attribute(reinplace, "compute_overlapping_tensors", patches.either(_all_of, overlapping)),
         replaced_attribute(SchedulerNode, "recompute_size_and_body", patches.either(recompute, again)),
+        *([replaced_attribute(lowering, "to_dtype_bitcast", patches.either(shown, cast))] if _ASKS_BOOLS else []),
     ]
 
 

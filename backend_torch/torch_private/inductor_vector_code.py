@@ -100,8 +100,11 @@ _FUNCTIONS = {"exp": _exp, "sigmoid": _sigmoid, "expm1": _expm1, "atanh": _atanh
 
 
 def put(patches: Patches) -> list[Undo]:
-    """Make Inductor generate this file's vector code, and torch before 2.13 keep each rounding to a low precision."""
-    from torch._inductor.codegen.cpp import CppKernel, CppVecOverrides
+    """Make Inductor generate this file's vector code, and torch before 2.13 keep each rounding to a low precision.
+
+    Before torch 2.13 its argmax and argmin of tiles also forget which row of the tile an element is in.
+    """
+    from torch._inductor.codegen.cpp import CppKernel, CppTile2DKernel, CppVecOverrides
 
     put = [
         replaced_attribute(CppVecOverrides, name, staticmethod(patches.either(ours, getattr(CppVecOverrides, name))))
@@ -115,4 +118,14 @@ def put(patches: Patches) -> list[Undo]:
         if not torch._inductor.config.emulate_precision_casts:
             theirs(*args)
 
-    return [*put, replaced_attribute(CppKernel, "cache_dtype_convert", patches.either(convert, theirs))]
+    put.append(replaced_attribute(CppKernel, "cache_dtype_convert", patches.either(convert, theirs)))
+    if hasattr(CppTile2DKernel, "_adjust_argreduce_index"):
+        return put
+    combine = CppTile2DKernel.reduction_combine_vec
+
+    def combined(kernel: Any, *args: Any, **kwargs: Any) -> str:
+        if "index" in kwargs:
+            kwargs["index"] = kernel.transform_indexing(kwargs["index"])
+        return combine(kernel, *args, **kwargs)
+
+    return [*put, replaced_attribute(CppTile2DKernel, "reduction_combine_vec", patches.either(combined, combine))]

@@ -331,6 +331,14 @@ ROWS = [
         test=_MENDED + "test_inductor_forgets_what_a_loop_waits_for",
     ),
     Row(
+        "inductor_passes",
+        "torch._inductor.lowering",
+        "Inductor can't show a bool as a byte, nor a byte as a bool",
+        patched="to_dtype_bitcast, of bools; while tnp compiles, in that thread",
+        torch="<2.13",
+        test="tests/tnp/compile/test_compiled_results.py::test_bools_are_shown_as_bytes",
+    ),
+    Row(
         "inductor_threads",
         "torch._inductor.codegen.cpp.CppKernel torch._inductor.codegen.cpp.CppVecKernel torch._inductor.config",
         "Inductor starts threads for a number of elements, whatever a loop computes of them",
@@ -346,6 +354,21 @@ ROWS = [
         torch="<2.13",
         link=_ISSUE + "185337",
         test="tests/tnp/compile/test_compiled_results.py::test_low_precision_is_rounded_after_each_operation",
+    ),
+    Row(
+        "inductor_vector_code",
+        "torch._inductor.codegen.cpp.CppTile2DKernel",
+        "argmax and argmin of arrays in different orders give the first row of a tile",
+        patched="reduction_combine_vec; while tnp compiles, in that thread",
+        torch="<2.13",
+        test="tests/tnp/compile/test_compiled_results.py::test_places_of_extremes_of_arrays_in_different_orders",
+    ),
+    Row(
+        "inductor_vector_code",
+        "torch._inductor.codegen.cpp.CppTile2DKernel:_adjust_argreduce_index",
+        "whether torch itself gives argmax and argmin the row of a tile",
+        torch=">=2.13",
+        test="tests/tnp/compile/test_compiled_results.py::test_places_of_extremes_of_arrays_in_different_orders",
     ),
     Row(
         "inductor_vector_code",

@@ -458,6 +458,25 @@ def test_ufuncs_that_stay_whole_in_graphs(backend: str, dtype: str) -> None:
     numpy.testing.assert_allclose(tnp.asnumpy(steep(tnp.asarray(values[2:6]))), expected)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "int64", "float32", "float64", "complex128"])
+def test_places_of_extremes_of_arrays_in_different_orders(dtype: str) -> None:
+    values = (numpy.arange(20000).reshape(100, 200) * 7919 % 1000).astype(dtype)
+    x, y = tnp.asarray(values), tnp.asarray(values.T.copy()).T
+    for name in ("argmax", "argmin"):
+        found = tnp.compile(
+            lambda x, y, name=name: tnp.vectorized_map(lambda rows: getattr(tnp, name)(rows[0] + rows[1]), (x, y))
+        )
+        numpy.testing.assert_array_equal(tnp.asnumpy(found(x, y)), getattr(numpy, name)(values + values, axis=1))
+
+
+def test_bools_are_shown_as_bytes() -> None:
+    def function(xp: Any) -> Any:
+        x = xp.arange(5000) % 7
+        return (x > 3).view(xp.uint8) * 2, (x % 2).astype(xp.uint8).view(bool) & (x > 2)
+
+    same(function, "inductor")
+
+
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "uint32", "int64", "float32", "complex128"])
 @pytest.mark.parametrize("backend", ["eager", "inductor"])
 def test_reductions_that_stay_whole_in_graphs(backend: str, dtype: str) -> None:
