@@ -492,7 +492,8 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
         first, second = a1 * b2[0], -(a0 * b2[0])
     else:
         first, second = a1 * b2[0] - a2[0] * b1, a2[0] * b0 - a0 * b2[0]
-    result = memory.stacked([first.tensor, second.tensor, third.tensor], -1)
+    last = first.ndim  # for -1 torch 2.11 names the wrong axis of a sharded result
+    result = memory.stacked([first.tensor, second.tensor, third.tensor], last)
     return wrap_array(result.movedim(-1, axisc))
 
 
