@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from backend_torch.tensors import devices
+from tnp._core.numpy_version import NUMPY
 
 _KINDS = {
     "bool": ("bool",),
@@ -20,6 +21,7 @@ _KINDS = {
 }
 _KINDS["integral"] = (*_KINDS["signed integer"], *_KINDS["unsigned integer"])
 _KINDS["numeric"] = (*_KINDS["integral"], *_KINDS["real floating"], *_KINDS["complex floating"])
+_DEVICES: Any = list if NUMPY < "2.5.0" else tuple
 
 
 class NamespaceInfo:
@@ -104,6 +106,6 @@ class NamespaceInfo:
         names = dict.fromkeys(name for each in kinds for name in _KINDS[each])
         return {name: np.dtype(name) for name in names if double or name not in ("float64", "complex128")}
 
-    def devices(self) -> list[Any]:
+    def devices(self) -> list[Any] | tuple[Any, ...]:
         """The devices of this machine that arrays can be on (torch.device objects)."""
-        return list(devices.present())
+        return _DEVICES(devices.present())

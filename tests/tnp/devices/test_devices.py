@@ -286,6 +286,11 @@ def test_an_absent_device_raises_unless_a_fallback_is_named() -> None:
         tnp.device(None)
 
 
+def test_the_namespaces_devices_are_listed_as_numpys() -> None:
+    found, expected = (type(xp.__array_namespace_info__().devices()) for xp in (tnp, np))
+    assert found is expected  # a tuple since NumPy 2.5
+
+
 def test_the_default_device() -> None:
     tnp.set_default_device("meta")
     assert tnp.zeros(1).device == META and tnp.__array_namespace_info__().default_device() == META
