@@ -105,9 +105,7 @@ _padded = graph_operations.operation(
 PADDED = torch.ops.tnp.padded_slices
 
 
-def product(
-    one: Tensor, other: Tensor, starts: Sequence[Tensor | None], lengths: Sequence[Tensor | None]
-) -> Tensor:
+def product(one: Tensor, other: Tensor, starts: Sequence[Tensor | None], lengths: Sequence[Tensor | None]) -> Tensor:
     """Return the product of parts of two matrices of one dtype, as the first elements of a result of the whole's shape.
 
     ``starts`` are those of the rows, of the axes that are summed over, one for each matrix, and of the columns;

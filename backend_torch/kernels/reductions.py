@@ -518,6 +518,8 @@ def _var(tensor: Tensor, axes: Axes, keepdims: bool, correction: float) -> Tenso
 def _std(tensor: Tensor, axes: Axes, keepdims: bool, correction: float) -> Tensor:
     if _takes_two_passes(tensor, axes):
         return _two_passes(tensor, axes, keepdims, correction).sqrt_()
+    if tensor.dtype is torch.float32 and not may_be_differentiated(tensor):  # torch does not round the variance
+        return torch.var(tensor, axes, correction=correction, keepdim=keepdims).sqrt_()
     return torch.std(tensor, axes, correction=correction, keepdim=keepdims)
 
 

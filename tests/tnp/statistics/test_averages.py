@@ -326,3 +326,11 @@ def test_deviations_keep_their_precision(name: str, dtype: str) -> None:
         compare(call, "float64", **options, rtol=1e-6, may_raise=refused)
     if dtype == "complex64":
         compare(call, "complex128", rtol=1e-6)
+
+
+def test_the_variance_is_rounded_before_its_root() -> None:
+    """In each path: the native one, the one of errors that are watched, and that of nanstd."""
+    for name in ("std", "nanstd"):
+        with np.errstate(all="warn"), tnp.errstate(all="warn"):
+            compare(lambda xp, name=name: getattr(xp, name)(xp.asarray([127, 39, 93, 87, 46], "f4"), ddof=0.5), rtol=0)
+        compare(lambda xp, name=name: getattr(xp, name)(xp.asarray([127, 39, 93, 87, 46], "f4"), ddof=0.5), rtol=0)
