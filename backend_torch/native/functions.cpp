@@ -59,7 +59,6 @@ PyObject* reading(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   bool has_numpys = (count > 0 && is_numpy(args[0])) || (count > 1 && is_numpy(args[1]));
   if (!has_numpys && std::none_of(args, args + count, is_turned)) return FUNCTION(self, args, count);
   return head([&]() -> PyObject* {
-    if (has_numpys && !(is_quiet() && makes_on_cpu())) return nullptr;
     c10::SmallVector<THPObjectPtr, 8> owned;
     c10::SmallVector<PyObject*, 8> given;
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -74,7 +73,6 @@ template <auto FUNCTION>
 PyObject* reading_one(PyObject* self, PyObject* x) {
   if (!is_turned(x) && !is_numpy(x)) return FUNCTION(self, x);
   return head([&]() -> PyObject* {
-    if (is_numpy(x) && !(is_quiet() && makes_on_cpu())) return nullptr;
     THPObjectPtr copy(is_numpy(x) ? lent_by_numpy(x) : straight(x));
     return copy == nullptr ? nullptr : FUNCTION(self, copy.get());
   });

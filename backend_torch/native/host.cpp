@@ -154,6 +154,7 @@ PyObject* over_numpy_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
       [] { return Py_NewRef(Py_None); });
 }
 
+constexpr int64_t ANY_SIZE = std::numeric_limits<int64_t>::max();  // given as `most`: arrays of any size
 constexpr int64_t TENSORS = -1;  // given as `most`: tensors of any size instead of arrays
 
 // Make a view of a NumPy array with at most so many elements; nullptr without an exception for any other dtype, and for
@@ -415,7 +416,7 @@ PyObject* draw(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (!is_quiet() || !makes_on_cpu() || count > MOST) return nullptr;
     PyObject *given[MOST], *drawn = nullptr;
     Py_ssize_t ready = 1;
-    while (ready < count && (given[ready] = argument(args[ready], std::numeric_limits<int64_t>::max())) != nullptr) ready++;
+    while (ready < count && (given[ready] = argument(args[ready], ANY_SIZE)) != nullptr) ready++;
     if (ready == count) drawn = PyObject_Vectorcall(args[0], given + 1, count - 1, nullptr);
     while (ready > 1) Py_DECREF(given[--ready]);
     if (drawn == nullptr || Py_TYPE(drawn) != numpy_array) return drawn;
@@ -531,14 +532,15 @@ bool borrow(PyObject* x, at::Tensor& tensor) {
 
 PyObject* lent_by_numpy(PyObject* x) {
   at::Tensor tensor;
-  return borrow(x, tensor) ? wrap_array(std::move(tensor)) : nullptr;
+  return is_quiet() && makes_on_cpu() && borrow(x, tensor) ? wrap_array(std::move(tensor)) : nullptr;
 }
 
 PyObject* over_numpy(PyObject* x) {
   constexpr int NEEDED = IN_C_ORDER | IS_WRITEABLE;
   const auto* given = reinterpret_cast<const NumpyArray*>(x);
   int64_t strides[32];
-  if ((given->flags & NEEDED) != NEEDED || !is_quiet() || !read_elements(given, read_dtype(given->dtype, NONE), strides)) return nullptr;
+  if ((given->flags & NEEDED) != NEEDED || !is_quiet()) return nullptr;
+  if (!read_elements(given, read_dtype(given->dtype, NONE), strides)) return nullptr;
   return wrap_array(torch::utils::tensor_from_numpy(x, false));
 }
 
@@ -601,7 +603,7 @@ PyMethodDef HOST_FUNCTIONS[] = {
     TNP_FAST("over_numpy", over_numpy_of),
     {"by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy<LARGE>)),
      METH_FASTCALL | METH_KEYWORDS, nullptr},
-    {"any_by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy<std::numeric_limits<int64_t>::max()>)),
+    {"any_by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy<ANY_SIZE>)),
      METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"some_by_numpy", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(by_numpy<4095>)),
      METH_FASTCALL | METH_KEYWORDS, nullptr},
