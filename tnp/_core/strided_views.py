@@ -404,11 +404,11 @@ def root(x: ndarray) -> Tensor:
 def reread(x: indirect) -> Tensor:
     """Return a copy of the elements as they are now: the last one if nothing has been written since."""
     base = x.origin.tensor
-    version = (id(base), version_of(base)) if host_views.are_had() else None  # nothing leaves a trace or a batch
-    if version is not None and version == x._seen:
+    version = version_of(base) if host_views.are_had() else None  # nothing leaves a trace or a batch
+    if version is not None and x._seen is not None and x._seen[0] is base and x._seen[1] == version:
         return x.given
     tensor = x.given = x.place.get(base)
-    x._seen = version
+    x._seen = (base, version) if version is not None else None
     tensor.stands_for = x
     if x._host is not None and not x._host.flags.writeable:
         memory.lock(tensor)

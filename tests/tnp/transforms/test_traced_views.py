@@ -294,3 +294,24 @@ def test_machine_code_of_reversed_columns(function: Callable[[Any], Any], backen
     x = np.arange(9.0).reshape(3, 3) + 1
     for _ in range(2):
         np.testing.assert_array_equal(compiled(x), columns(x))
+
+
+def test_a_view_of_a_view_is_read_anew_after_each_write() -> None:
+    """A copy of a view can have the identity and the version of the one that it replaces, which is free again."""
+
+    def function(x: Any) -> Any:
+        x = x * 1.0
+        y = x[::-1]
+        part, turned = y[1][1:], y.T
+        part[::-1][0] *= 3.0
+        turned[0] += part[0]
+        x[1, ::-1] += x[1]
+        return sum((each * each).sum() for each in (x, y, part, turned))
+
+    x = placed(np, X)
+    expected = np.asnumpy(np.grad(function)(x))
+    for _ in range(50):
+        with np.GradientTape() as tape:
+            tape.watch(x)
+            total = function(x)
+        numpy.testing.assert_allclose(np.asnumpy(tape.gradient(total, x)), expected)
