@@ -173,7 +173,10 @@ def nanmax(
     found = heads.max(a, axis, out, keepdims, initial, where) if axis is None else None
     if found is not None and found == found:
         return found  # there is no NaN
-    return _warned(FMAX.reduce(a, axis, None, out, keepdims, initial, where), a)
+    is_plain = out is None and keepdims is False and initial is _NoValue and where is True
+    if not is_plain or (found := heads.any_by_numpy(np.fmax.reduce, a, axis)) is None:
+        found = FMAX.reduce(a, axis, None, out, keepdims, initial, where)
+    return _warned(found, a)
 
 
 def nanmin(
@@ -214,11 +217,18 @@ def nanmin(
     found = heads.min(a, axis, out, keepdims, initial, where) if axis is None else None
     if found is not None and found == found:
         return found  # there is no NaN
-    return _warned(FMIN.reduce(a, axis, None, out, keepdims, initial, where), a)
+    is_plain = out is None and keepdims is False and initial is _NoValue and where is True
+    if not is_plain or (found := heads.any_by_numpy(np.fmin.reduce, a, axis)) is None:
+        found = FMIN.reduce(a, axis, None, out, keepdims, initial, where)
+    return _warned(found, a)
 
 
 def _warned(result: Any, a: Any) -> Any:
     """Return the result, after a warning if it is NaN; NumPy has another text for what is no array."""
+    if (known := heads.item(result)) is None:
+        known = heads.max(result, None, None, False, _NoValue, True)
+    if known is not None and known == known:
+        return result
     tensor = tensor_of(result)
     is_array = isinstance(a, (ndarray, np.ndarray)) and not isinstance(a, scalar)
     errstate.warn_where(tensor, tensor.isnan, f"All-NaN {'slice' if is_array else 'axis'} encountered")
