@@ -177,12 +177,22 @@ PyObject* call_values(const BinaryPlan& plan, const Operand& a, const Operand& b
   return wrap_scalar(out, plan.out);
 }
 
-// An operand for a loop: a pointer and a stride.
+// An operand for a loop: a pointer and a stride. Elements of another dtype are cast part by part: they stay in the cache.
 struct Source {
   const char* data = nullptr;
   int64_t stride = 0;
   alignas(16) char value[16];
   at::Tensor cast;
+  CopyLoop loop = nullptr;  // casts elements that are `step` apart, of the dtype `given`
+  int64_t step = 0;
+  int8_t given = NONE;
+
+  // Where the elements from one on lie, as the loop takes them.
+  const char* part(int64_t from, int64_t count, int8_t wanted, char* room) const {
+    if (loop == nullptr) return data + from * stride * itemsize(wanted);
+    loop(room, data + from * step * itemsize(given), count, 1, step);
+    return room;
+  }
 };
 
 // Prepare an operand for a loop; false without an exception if no loop takes it. With `is_gathered` rows that are not
@@ -207,28 +217,42 @@ bool prepare(const Operand& operand, int8_t wanted, Source& source, bool is_gath
     return true;
   }
   if (!is_line && (!is_gathered || n == 0 || !keeps_c_order(tensor.sizes(), tensor.strides()))) return false;
+  if (is_line) {
+    source.loop = loop;
+    source.given = operand.given;
+    source.step = std::exchange(source.stride, 1);
+    return true;
+  }
   source.cast = empty({n}, wanted);
   char* to = writeable_data_of(source.cast);
-  if (is_line)
-    loop(to, source.data, n, 1, source.stride);
-  else
-    gather(to, wanted, source.data, operand.given, tensor.sizes(), tensor.strides().data());
+  gather(to, wanted, source.data, operand.given, tensor.sizes(), tensor.strides().data());
   source.data = to;
   source.stride = 1;
   return true;
 }
 
-// Run a loop on prepared operands.
-void run_parts(const BinaryPlan& plan, char* out, const Source& a, const Source& b, int64_t n) {
-  int64_t step = a.stride * itemsize(plan.left), other = b.stride * itemsize(plan.right);
+// Call `run(from, count)` for parts in threads, and for small ones if operands are cast, with room for two of them.
+template <class Run>
+void in_cast_parts(bool is_cast, int64_t n, Run&& run) {
+  constexpr int64_t PART = 512;
+  if (!is_cast) return in_parts(n, [&](int64_t from, int64_t count) { run(from, count, nullptr, nullptr); });
   in_parts(n, [&](int64_t from, int64_t count) {
-    plan.loop(out + from * itemsize(plan.out), a.data + from * step, b.data + from * other, count, a.stride, b.stride);
+    alignas(64) char rooms[2][PART * 16];
+    for (int64_t end = from + count; from < end; from += PART) run(from, std::min(PART, end - from), rooms[0], rooms[1]);
   });
 }
 
-void run_parts(const UnaryPlan& plan, char* out, const Source& a, int64_t n) {
-  in_parts(n, [&](int64_t from, int64_t count) {
-    plan.loop(out + from * itemsize(plan.out), a.data + from * a.stride * itemsize(plan.in), count, a.stride);
+// Run a loop on prepared operands.
+void run_parts(const BinaryPlan& plan, char* out, const Source& a, const Source& b, int64_t n) {
+  in_cast_parts(a.loop != nullptr || b.loop != nullptr, n, [&](int64_t from, int64_t count, char* one, char* other) {
+    const char *left = a.part(from, count, plan.left, one), *right = b.part(from, count, plan.right, other);
+    plan.loop(out + from * itemsize(plan.out), left, right, count, a.stride, b.stride);
+  });
+}
+
+void run_parts(const UnaryLoop& loop, int8_t in, int8_t to, char* out, const Source& a, int64_t n) {
+  in_cast_parts(a.loop != nullptr, n, [&](int64_t from, int64_t count, char* room, char*) {
+    loop(out + from * itemsize(to), a.part(from, count, in, room), count, a.stride);
   });
 }
 
@@ -331,7 +355,7 @@ PyObject* call_power(const BinaryPlan& plan, const Operand& a, const Operand& b)
     int64_t n = a.tensor == nullptr ? 1 : a.tensor->numel();
     if (n > LARGE || !prepare(a, dtype, source)) return nullptr;
     auto loop = unary_loop(name, dtype).loop;
-    return computed(a.sizes(), dtype, [&](char* out) { loop(out, source.data, n, source.stride); });
+    return computed(a.sizes(), dtype, [&](char* out) { run_parts(loop, dtype, dtype, out, source, n); });
   }
   if (!is_float || exponent == -0.5) return nullptr;
   at::Tensor base;
@@ -463,7 +487,7 @@ PyObject* call_loop(const UnaryPlan& plan, const Operand& a) {
   bool is_odd = n == 1 && a.sizes().size() == 1 && a.tensor->strides()[0] != 1;
   Source source;
   if (is_odd || !prepare(a, plan.in, source)) return nullptr;
-  return computed(a.sizes(), plan.out, [&](char* out) { run_parts(plan, out, source, n); });
+  return computed(a.sizes(), plan.out, [&](char* out) { run_parts(plan.loop, plan.in, plan.out, out, source, n); });
 }
 
 // The square of complex numbers, which NumPy computes for the exponent 2; nullptr without an exception for other ones.
@@ -750,7 +774,7 @@ PyObject* call_unary_into(Ufunc* ufunc, PyObject* x, PyObject* out) {
   Source source;
   int64_t n = a.tensor->numel();
   if (plan.loop != nullptr && prepare(a, plan.in, source)) {
-    run_parts(plan, place, source, n);
+    run_parts(plan.loop, plan.in, plan.out, place, source, n);
     return written(out);
   }
   if (n >= LARGE) return nullptr;  // torch's kernel writes its result there itself
@@ -778,7 +802,7 @@ bool call_inplace(Ufunc* ufunc, PyObject* x, PyObject* y) {
     return true;
   }
   if (!b.is_0d()) {
-    bool is_target = data_of(*b.tensor) == data_of(target) && b.tensor->is_contiguous();
+    bool is_target = data_of(*b.tensor) == data_of(target) && b.given == a.given && b.tensor->is_contiguous();
     if (!is_target && may_overlap(*b.tensor, target)) return false;
   }
   Source left, right;

@@ -2038,6 +2038,40 @@ def test_many_elements_in_parts(size: int) -> None:
     compare(results)
 
 
+@pytest.mark.parametrize("size", [5, 511, 513, 32_768, 100_003])
+@pytest.mark.parametrize("left", ["?", "i2", "f4", "c8"])
+def test_operands_of_other_dtypes_are_cast_in_parts(left: str, size: int) -> None:
+    def results(xp: Any) -> list[Any]:
+        x = (xp.arange(2 * size) % 97).astype(left)
+        found = [xp.sqrt(x[:size].real), x[::2] ** 0.5, x[:size] ** 2.0]
+        for right in ("u1", "i8", "f8", "c16"):
+            y = (xp.arange(size) % 7 + 1).astype(right)
+            found += [x[::2] + y, y * x[:size], x[:size] == y, x[3] + y, xp.add(x[::2], y, xp.empty(size, "c16"))]
+            y *= xp.ones(size, "?")
+            found.append(y)
+        return found
+
+    compare(results)
+
+
+@pytest.mark.parametrize("size", [600, 100_000])
+def test_in_place_with_another_dtype_of_the_same_memory(size: int) -> None:
+    def results(xp: Any) -> list[Any]:
+        found = []
+        for dtype, other in (("f8", "i4"), ("f8", "i8"), ("i8", "u1"), ("f8", "f4")):
+            x = xp.arange(size).astype(dtype)
+            y = x.view(other)
+            x += y[: x.size]
+            found.append(x)
+        x = xp.arange(size, dtype="i4")
+        x[: size // 2] += x.view("i8").astype("i4")
+        z = xp.arange(size, dtype="i4").view("f4")
+        z[: size // 2] += z.view("u4")[: size // 2] % 5
+        return [*found, x, z]
+
+    compare(results)
+
+
 @pytest.mark.parametrize("size", [5, 32_768, 150_001])
 @pytest.mark.parametrize("dtype", ["i8", "f4", "c16"])
 def test_outputs_by_position_and_in_place(size: int, dtype: str) -> None:
