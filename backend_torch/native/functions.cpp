@@ -239,8 +239,10 @@ PyObject* like(PyObject*, PyObject* const* args, Py_ssize_t count) {
     alignas(16) char one[16];
     if (args[1] == Py_None) {
       if (at::globalContext().deterministicAlgorithms()) return nullptr;
-    } else if (!store_number(args[1], dtype, one, false)) {
-      return nullptr;
+    } else {
+      int overflow = 0;  // NumPy converts a larger integer itself
+      if (PyLong_Check(args[1])) PyLong_AsLongLongAndOverflow(args[1], &overflow);
+      if (!store_number(args[1], dtype, one, !overflow)) return nullptr;
     }
     at::Tensor made = empty(tensor->sizes(), dtype);
     if (args[1] != Py_None) fill(made, one);

@@ -507,6 +507,8 @@ void copy(char* out_, const char* a_, int64_t n, int64_t stride_out, int64_t str
       for (int64_t i = 0; i < n; i++) out[i] = converted<To>(a[i]);
   } else if (stride == 0) {
     const To value = converted<To>(*a);
+    if constexpr (sizeof(To) == 1)
+      if (stride_out == 1) return static_cast<void>(std::memset(out, static_cast<uint8_t>(value), n));
     if (stride_out == 1)
       std::fill_n(out, n, value);
     else

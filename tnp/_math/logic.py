@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 
 from backend_torch.kernels import comparison as kernels
+from backend_torch.native import heads
 from backend_torch.tensors import memory, trace_state
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_torch
@@ -291,9 +292,10 @@ def iscomplex(x: Any) -> ndarray:
     >>> np.iscomplex(np.asarray([1 + 1j, 2]))
     array([ True, False])
     """
-    array = asarray(x)
+    array = x if type(x) is ndarray else asarray(x)
     if array.dtype.kind != "c":
-        return zeros_like(array, bool, "C")[()]
+        found = heads.like(array, False, bool)
+        return (zeros_like(array, bool, "C") if found is None else found)[()]
     return ufuncs.not_equal(array.imag, 0)
 
 
@@ -318,8 +320,9 @@ def isreal(x: Any) -> ndarray:
     >>> np.isreal(np.asarray([1 + 1j, 2]))
     array([False,  True])
     """
-    if type(x) is ndarray and x.dtype.kind != "c":
-        return ones_like(x, bool, "C")[()]
+    if type(x) is ndarray and x.ndim and x.dtype.kind != "c":
+        found = heads.like(x, True, bool)
+        return ones_like(x, bool, "A") if found is None else found
     return imag(x) == 0
 
 

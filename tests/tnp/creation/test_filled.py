@@ -208,3 +208,12 @@ def test_none_is_a_value() -> None:
     for dtype in ("float32", "float64", "int64"):
         compare(lambda xp, dtype=dtype: xp.full_like(xp.ones(3, dtype), None), may_raise=TypeError)
         compare(lambda xp, dtype=dtype: xp.full_like(xp.ones(3, dtype)[::-1], None), may_raise=TypeError)
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", "i8", "f4", "c16"])
+def test_numbers_that_fill_what_is_like_an_array_are_truncated(dtype: str) -> None:
+    for value in (0, 1, 5, -1, 2.7, -2.7, 256.5, 2**63, 2**70, True, 1e30):
+        compare(
+            lambda xp, value=value: (xp.full_like(xp.zeros((2, 3), dtype), value), xp.zeros_like(xp.ones(2, dtype))),
+            may_raise=OverflowError,
+        )

@@ -156,6 +156,14 @@ def test_kinds(name: str, dtype: str) -> None:
 
 
 @agrees
+def test_real_and_complex_parts_of_any_order(xp: Any) -> Any:
+    cube = xp.ones((2, 3, 4))
+    arrays = [cube, cube.T, cube.transpose(0, 2, 1), cube[:, ::2], cube + 1j, xp.zeros((0, 3)), xp.ones(40_000)]
+    found = [function(x) for function in (xp.iscomplex, xp.isreal) for x in arrays]
+    return found, [(each.base is None, each.flags.c_contiguous, each.flags.f_contiguous) for each in found]
+
+
+@agrees
 def test_kinds_of_what_is_no_array(xp: Any) -> Any:
     return (
         [getattr(xp, name)(value) for name in ("iscomplex", "isreal") for value in (1, 1j, 2.5, True, [1, 2j])],
