@@ -20,6 +20,7 @@ from torch.fx import Graph, GraphModule, Node
 
 from backend_torch.kernels import graph_operations, host, reductions
 from backend_torch.kernels.order import has_nan, nan_class, ordered, precedes, restored, reversed_order
+from backend_torch.native import heads
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.dtypes import SIGNED
 from backend_torch.tensors.memory import is_readable
@@ -69,40 +70,20 @@ def _keys(tensor: Tensor) -> Tensor:
 
 
 def _stable_order(array: np.ndarray, axis: int) -> np.ndarray:
-    """``array.argsort(axis, kind="stable")``, for 10**6 float64 in 36 ms instead of 220.
+    """``array.argsort(axis, kind="stable")``, of 1000 lines of 1000 float64 in half the time.
 
-    NumPy's vectorised sort is not stable: the positions of equal values are sorted after it, all at once, by the
-    number of their value and themselves. Where few values are unique, NumPy's stable sort is the faster one.
+    NumPy's vectorised sort is not stable: the places of equal values are sorted after it. Where few values are unique,
+    NumPy's stable sort is the faster one.
     """
     size = array.shape[axis]
-    is_slow = size >= _SHORT and array.size >= _MANY
-    if not is_slow or array.dtype.kind not in "iuf" or array.dtype.itemsize < 4:
-        return array.argsort(axis=axis, kind="stable")
-    moved = np.ascontiguousarray(np.moveaxis(array, axis, -1))
-    lines = moved.reshape(-1, size)
-    sample = lines[0, :: -(-size // _SAMPLE)]
-    if len(set(sample.tolist())) < len(sample):
-        return array.argsort(axis=axis, kind="stable")
-    order = lines.argsort(axis=-1)
-    places = order + np.arange(0, lines.size, size)[:, None] if len(lines) > 1 else order
-    values = lines.reshape(-1).take(places)
-    is_same = np.zeros(order.shape, bool)  # as the value before it in its line; NaN counts as one value
-    np.equal(values[:, 1:], values[:, :-1], out=is_same[:, 1:])
-    if values.dtype.kind == "f":
-        is_same[:, 1:] |= np.isnan(values[:, :-1])
-    del places, values  # what follows takes their memory
-    if is_same.any():
-        is_tied = is_same.copy()
-        is_tied[:, :-1] |= is_same[:, 1:]
-        tied = np.flatnonzero(is_tied)
-        number = np.cumsum(~is_same.reshape(-1)[tied])
-        number *= size
-        keys = order.reshape(-1)[tied]
-        keys += number
-        keys.sort()
-        keys -= number
-        order.reshape(-1)[tied] = keys
-    return np.ascontiguousarray(np.moveaxis(order.reshape(moved.shape), -1, axis))
+    if size >= _SHORT and array.size >= _MANY and array.dtype.kind in "iuf" and array.dtype.itemsize >= 4:
+        array = np.ascontiguousarray(array)
+        sample = array.swapaxes(axis, -1)[(0,) * (array.ndim - 1)][:: -(-size // _SAMPLE)]
+        if len(set(sample.tolist())) == len(sample):
+            order = array.argsort(axis=axis)
+            if heads.settle(order, array, axis):
+                return order
+    return array.argsort(axis=axis, kind="stable")
 
 
 # The same as operations of a graph, which calls torch's sort otherwise.

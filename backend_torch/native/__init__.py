@@ -37,7 +37,7 @@ HEADS = (
     *("by_numpy", "few_by_numpy", "write_by_numpy", "linspace", "vdot", "bincount", "item", "count_nonzero"),
     *("diagonal", "flatten", "cumsum", "cumprod", "tolist", "std", "var", "ufunc", "draw", "watch"),
     *("gradients", "tensors_by_numpy", "on_tensors", "some_by_numpy", "any_by_numpy", "turned", "straight", "flip"),
-    *("derived_in", "undressed", "dressed", "viewed", "over_buffer", "overlap", "broadcast_to"),
+    *("derived_in", "undressed", "dressed", "viewed", "over_buffer", "overlap", "broadcast_to", "settle"),
 )
 """The functions that have a native head."""
 

@@ -1074,6 +1074,61 @@ PyObject* nonzero(PyObject*, PyObject* x) {
   });
 }
 
+template <class T>
+bool is_nan(T value) {
+  return value != value;
+}
+
+// Sort the places of equal values in an order that sorts lines of values, `stride` apart. NaNs are equal.
+template <class T>
+void settle(int64_t* order, const T* x, int64_t n, int64_t stride) {
+  T value = x[order[0] * stride];
+  bool has_run = false;  // most lines have none: this loop has no branches
+  for (int64_t i = 1; i < n; i++) {
+    T other = x[order[i * stride] * stride];
+    has_run |= other == value || is_nan(other);
+    value = other;
+  }
+  if (!has_run) return;
+  std::vector<int64_t> run;
+  value = x[order[0] * stride];
+  for (int64_t first = 0, next = 1; next <= n; next++) {
+    T other = next < n ? x[order[next * stride] * stride] : T();
+    if (next < n && (other == value || (is_nan(other) && is_nan(value)))) continue;
+    if (next - first > 1) {
+      run.clear();
+      for (int64_t i = first; i < next; i++) run.push_back(order[i * stride]);
+      std::ranges::sort(run);
+      for (int64_t i = first; i < next; i++) order[i * stride] = run[i - first];
+    }
+    first = next;
+    value = other;
+  }
+}
+
+// settle(order, x, axis): make stable what sorts an array along an axis, both NumPy's and in C order; True if it is.
+PyObject* settle_order(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    at::Tensor order, x;
+    int64_t axis;
+    if (count != 3 || !borrow(args[0], order) || !borrow(args[1], x) || !read_axis(args[2], x.dim(), axis)) return nullptr;
+    if (dtype_of(order) != I64 || order.sizes() != x.sizes() || !is_dense(order) || !is_dense(x)) return nullptr;
+    int64_t n = x.sizes()[axis], stride = x.strides()[axis];
+    auto* places = reinterpret_cast<int64_t*>(writeable_data_of(order));
+    return visit(dtype_of(x), [&](auto zero) -> PyObject* {
+      using T = decltype(zero);
+      const auto* values = reinterpret_cast<const T*>(data_of(x));
+      return without_gil(x.numel(), [&] {
+        for (int64_t line = 0; line < x.numel() / n; line++) {
+          int64_t first = line / stride * n * stride + line % stride;
+          settle(places + first, values + first, n, stride);
+        }
+        return true;
+      }) ? Py_NewRef(Py_True) : nullptr;
+    });
+  });
+}
+
 // bincount(x, weights or None, least length) of a vector of integers, with float64 weights.
 PyObject* bincount(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
@@ -1119,11 +1174,6 @@ PyObject* bincount(PyObject*, PyObject* const* args, Py_ssize_t count) {
 // Reductions.
 
 enum Reduced { SUM, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN, MEAN };
-
-template <class T>
-bool is_nan(T value) {
-  return value != value;
-}
 
 constexpr int64_t BLOCK = 128, FEWEST = 32;  // elements of a block, and with which a search by blocks is worth it
 
@@ -1944,6 +1994,7 @@ PyMethodDef FUNCTIONS[] = {
     TNP_FAST("vdot", reading<vdot>),
     TNP_FAST("linspace", linspace),
     TNP_FAST("bincount", reading<bincount>),
+    TNP_FAST("settle", settle_order),
     TNP_FAST("norm", reading<norm>),
     TNP_FAST("where", reading<where>),
     TNP_FAST("roll", reading<roll>),

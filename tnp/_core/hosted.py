@@ -170,7 +170,7 @@ HEADS = {
     **dict.fromkeys(["linalg.cond", "linalg.eigvalsh", "linalg.matrix_rank"], "few_by_numpy"),
     "argsort": "some_by_numpy",
     "einsum": "few_by_numpy",
-    **dict.fromkeys(["delete", "pad"], "any_by_numpy"),
+    **dict.fromkeys(["delete", "linalg.trace", "packbits", "pad", "trace", "unpackbits"], "any_by_numpy"),
 }
 """Function -> the head that it calls: for arrays of any size, or because it is faster otherwise from some thousand, or
 some hundred, elements on."""

@@ -76,6 +76,23 @@ def test_stable_order_of_many_lines(dtype: np.dtype, shape: tuple[int, ...]) -> 
         np.testing.assert_array_equal(order.numpy(), np.argsort(many, axis, kind="stable"))
 
 
+@pytest.mark.parametrize("dtype", ["int32", "uint64", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(9001,), (90, 110), (20, 50, 70)])
+def test_stable_order_of_few_ties(dtype: str, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(1)
+    values = rng.permutation(int(np.prod(shape))).astype(dtype)
+    values[rng.integers(100, values.size, values.size // 8)] = 7
+    if values.dtype.kind == "f":
+        values[rng.integers(100, values.size, 30)] = np.nan
+        values[rng.integers(100, values.size, 30)] = rng.choice([0.0, -0.0], 30)
+    values = values.reshape(shape)
+    for array in (values, values.T, values[::-1]):
+        for axis in range(array.ndim):
+            order = sorting._stable_order(array, axis)
+            assert order.flags.c_contiguous
+            np.testing.assert_array_equal(order, np.argsort(array, axis, kind="stable"))
+
+
 def test_stable_order_of_long_lines_without_ties() -> None:
     line = np.random.default_rng(0).permutation(2 * sorting._MANY)
     order = sorting.argsort(torch.from_numpy(line), 0, stable=True)
