@@ -665,16 +665,21 @@ def runner(
     taken: Sequence[int],
     results: Sequence[tuple[tuple[int, ...], tuple[int, ...], torch.dtype]],
     numbers: Sequence[int] = (),
+    host: Callable[..., None] | None = None,
 ) -> Program:
-    """Make the Python program, which allocates the results and calls the kernel once with inputs and numbers."""
+    """Make the Python program, which allocates the results and calls the kernel once with inputs and numbers.
+
+    ``host`` is what the kernel calls, if it calls anything.
+    """
     given = [f"a{index}" for index in range(inputs)]
     made = [f"r{index}" for index in range(len(results))]
     lines = ["def program(tensors):", f" ({''.join([f'{each}, ' for each in given])}) = tensors"]
     for index, (shape, stride, _) in enumerate(results):
         lines.append(f" r{index} = empty({shape}, {stride}, d{index})")
     operands = [*[f"a{index}" for index in taken], *made, *[f"{number}" for number in numbers]]
+    operands += ["host"] * (host is not None)
     lines += [f" kernel({', '.join(operands)})", f" return ({''.join([f'{each}, ' for each in made])})"]
-    names: dict[str, Any] = {"kernel": kernel, "empty": vector_library.new_memory()}
+    names: dict[str, Any] = {"kernel": kernel, "empty": vector_library.new_memory(), "host": host}
     names.update({f"d{index}": dtype for index, (_, _, dtype) in enumerate(results)})
     exec("\n".join(lines), names)
     found: Program = names["program"]

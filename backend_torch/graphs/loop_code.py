@@ -143,9 +143,7 @@ class View:
     @property
     def is_whole(self) -> bool:
         """Whether these are all elements of the buffer, in order."""
-        return (
-            not self.offset and not self.of_parts and self.is_plain and math.prod(self.shape) == self.buffer.size
-        )
+        return not self.offset and not self.of_parts and self.is_plain and math.prod(self.shape) == self.buffer.size
 
     @property
     def start(self) -> str:
@@ -257,6 +255,30 @@ def constant(value: Any, dtype: Dtype, shape: Shape = ()) -> Lazy:
     return Lazy(dtype, shape, lambda index: text)
 
 
+@dataclass(frozen=True)
+class Call:
+    """An operation of torch's that a loop calls.
+
+    Attributes
+    ----------
+    target : OpOverload
+    arguments : list
+        Its arguments without their structure ``spec``; `View` stands for a tensor.
+    results : list of View or None
+        Where its results go; None for one that nothing reads.
+    """
+
+    target: Any
+    arguments: list[Any]
+    spec: Any
+    results: list[View | None]
+
+    @property
+    def memory(self) -> list[View]:
+        """The arguments and results in memory, in the order in which their addresses are passed."""
+        return [each for each in [*self.arguments, *self.results] if isinstance(each, View)]
+
+
 @dataclass
 class Code:
     """A C++ function that is being written.
@@ -265,6 +287,8 @@ class Code:
     ----------
     declared : list of str
         Declarations before the first statement: pointers into the scratch memory, and inputs in another layout.
+    calls : list of Call, optional
+        The operations that it calls, by the numbers that it calls them by; None if it can't call any.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -276,6 +300,7 @@ class Code:
     exchanged: bool = False  # whether a buffer may have another's memory
     permuted: bool = False  # whether results may be in each other's memory
     mathematics: set[tuple[str, Dtype]] = field(default_factory=set)  # functions of vectors, by their names in torch
+    calls: list[Call] | None = None
 
     def function(self, parameters: str) -> str:
         """Return the C++ of a function of all statements."""
@@ -284,6 +309,26 @@ class Code:
             lines += [f"  op::Scratch memory({self.scratch});", "  char* scratch = memory.memory;"]
         lines += [f"  {line.strip()}" for line in self.declared]
         return "\n".join([*lines, "  int64_t steps = 0;", *self.lines, "}", ""])
+
+    def undone(self) -> Callable[[], None]:
+        """Return a function that takes back all that is written from now on."""
+        lines, declared, packed = len(self.lines), len(self.declared), dict(self.packed)
+        scratch, depth, calls = self.scratch, self.depth, len(self.calls or ())
+
+        def undo() -> None:
+            del self.lines[lines:], self.declared[declared:]
+            self.scratch, self.depth, self.packed = scratch, depth, packed
+            if self.calls:
+                del self.calls[calls:]
+
+        return undo
+
+    def call(self, call: Call) -> None:
+        """Write the call of an operation."""
+        assert self.calls is not None
+        places = "".join([f", {view.pointer}" for view in call.memory])
+        self.line(f"op::call(host, {len(self.calls)}{places});")
+        self.calls.append(call)
 
     def line(self, text: str) -> None:
         self.lines.append("  " * self.depth + text)

@@ -23,6 +23,7 @@ from backend_torch.graphs.decompositions import TABLE
 from backend_torch.graphs.loop_code import (
     CTYPES,
     Buffer,
+    Call,
     Code,
     Lazy,
     Unsupported,
@@ -35,6 +36,7 @@ from backend_torch.graphs.loop_code import (
 from backend_torch.graphs.loop_operations import (
     EMPTY,
     IN_PLACE_VIEWS,
+    LONGEST_SORT,
     REINTERPRETING,
     Operation,
     broadcast,
@@ -43,7 +45,7 @@ from backend_torch.graphs.loop_operations import (
     operand,
 )
 from backend_torch.graphs.loop_prelude import OPERATIONS, TORCH
-from backend_torch.kernels import indexing, open_slices
+from backend_torch.kernels import indexing, linalg, open_slices, sorting
 from backend_torch.tensors import aliasing, trace_state
 from backend_torch.torch_private import inductor, inductor_loops, messages, traces, trees
 from backend_torch.torch_private.inductor import Program
@@ -56,6 +58,7 @@ higher_order = torch.ops.higher_order
 _LOOPS = (higher_order.while_loop, higher_order.scan)
 _log = logging.getLogger(__name__)
 _ASSERT = aten._assert_async.msg
+_CHECK = aten._linalg_check_errors.default
 _MOST_NODES = 2000
 _LONG = 200  # operations in one expression, at most about: the parts of complex numbers repeat theirs
 _LARGE_ELEMENTWISE = 1 << 16  # an elementwise loop that carries more elements is not lowered: it uses many threads
@@ -207,6 +210,11 @@ def whole(
     for node in module.graph.nodes:
         _check_size(module, node, most)
     code = Code()
+    if loops.has_control_flow(module):
+        code.calls = []
+        for graph in [each for each in module.modules() if isinstance(each, GraphModule)]:
+            linalg.choose(graph)
+            sorting.choose(graph, LONGEST_SORT + 1)
     given, results = [], []
     for index, example in enumerate(examples):
         _check(example)
@@ -377,6 +385,8 @@ class _Frame:
             text = json.dumps(args[1])
             self.code.line(f"if (!{args[0].at(['0'] * len(args[0].shape))}) op::fail(op::RuntimeError, {text});")
             return None
+        if target is _CHECK:
+            return self.called(target, args, dict(node.kwargs), [], ())
         schema = schema_of(target)
         if schema is None:
             raise Unsupported(f"{target} is not lowered")
@@ -441,10 +451,43 @@ class _Frame:
     def computed(
         self, target: Any, args: Any, kwargs: dict[str, Any], examples: Sequence[Tensor], read: Sequence[Any] = (0,)
     ) -> Any:
+        """Return the result of an operation without writes; call torch's if it can't be lowered."""
+        undo = self.code.undone()
+        try:
+            return self.composed(target, args, kwargs, examples, read)
+        except Unsupported:
+            if not _is_callable(target):
+                raise
+            undo()
+            return self.called(target, args, kwargs, examples, read)
+
+    def called(
+        self, target: Any, args: Any, kwargs: dict[str, Any], examples: Sequence[Tensor], read: Sequence[Any]
+    ) -> Any:
+        """Return the result of an operation that torch computes."""
+        if self.code.calls is None:
+            raise Unsupported(f"{target} is not lowered")
+        leaves, spec = trees.flatten((args, kwargs))
+        operands = [self.code.in_memory(leaf) if isinstance(leaf, (View, Lazy)) else leaf for leaf in leaves]
+        results = [
+            self.code.new(example.dtype, tuple(example.shape)) if index in read else None
+            for index, example in enumerate(examples)
+        ]
+        call = Call(target, operands, spec, results)
+        if any(math.prod(view.shape) > _LARGE_ELEMENTWISE for view in call.memory):
+            raise Unsupported("a step of large arrays is for many threads")
+        self.code.call(call)
+        return results if len(results) != 1 else results[0]
+
+    def composed(
+        self, target: Any, args: Any, kwargs: dict[str, Any], examples: Sequence[Tensor], read: Sequence[Any]
+    ) -> Any:
         """Return the result of an operation without writes; decompose the operation if it has no lowering."""
         operation = Operation(self.code, target, args, kwargs, examples[0].dtype, tuple(examples[0].shape), read)
         if operation.is_known:
             return operation.lowered()
+        if target is linalg.DET:
+            raise Unsupported("a library computes determinants")
         leaves, spec = trees.flatten((args, kwargs))
         places = [index for index, leaf in enumerate(leaves) if isinstance(leaf, (View, Lazy))]
 
@@ -549,7 +592,7 @@ class _Frame:
         """Write a value, of the view's dtype, to memory."""
         buffer = view.buffer
         value = broadcast(value, view.shape)
-        if isinstance(value, View) and value.buffer is buffer and value.is_whole and view.is_whole:
+        if isinstance(value, View) and value.buffer is buffer and _is_at(value, view):
             return  # computed in place
         self.before_write(buffer)
         if buffer in value.reads and math.prod(view.shape) > 1:
@@ -899,7 +942,18 @@ def _checks(module: GraphModule, node: Node) -> bool:
     if node.target in (higher_order.cond, higher_order.while_loop, higher_order.scan):
         graphs = [getattr(module, str(each.target)) for each in node.all_input_nodes if each.op == "get_attr"]
         return any(_checks(graph, each) for graph in graphs for each in graph.graph.nodes)
-    return node.target is _ASSERT
+    return node.target in (_ASSERT, _CHECK)
+
+
+def _is_callable(target: Any) -> bool:
+    """Whether torch can compute an operation by itself: it depends on its operands alone, and makes new arrays."""
+    schema = schema_of(target)
+    return (
+        target.namespace in ("aten", "tnp")
+        and not schema.is_mutable
+        and torch.Tag.nondeterministic_seeded not in target.tags
+        and all(str(each.type) == "Tensor" and each.alias_info is None for each in schema.returns)
+    )
 
 
 def _reads(argument: Any, buffer: Buffer) -> bool:
@@ -934,6 +988,12 @@ def _is_same(one: Any, other: Node) -> bool:
     first, second = one.meta["val"], other.meta["val"]
     places = [(each.shape, each.stride(), each.storage_offset()) for each in (first, second)]
     return _storage(first) == _storage(second) and places[0] == places[1]
+
+
+def _is_at(one: View, other: View) -> bool:
+    """Whether two views of one memory are the same elements."""
+    places = [(each.shape, each.strides, each.offset, each.of_parts) for each in (one, other)]
+    return places[0] == places[1] or (one.is_whole and other.is_whole)
 
 
 def _is_used_to_write(node: Node) -> bool:

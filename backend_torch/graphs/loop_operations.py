@@ -26,7 +26,7 @@ from backend_torch.graphs.loop_code import (
     literal,
     plain,
 )
-from backend_torch.kernels import open_slices, sorting
+from backend_torch.kernels import histograms, open_slices, sorting
 
 aten = torch.ops.aten
 prims = torch.ops.prims
@@ -34,7 +34,7 @@ _MOST_PRODUCTS = 1 << 18  # multiplications in a matrix product; a library compu
 _MOST_WITH_VECTORS = 1 << 22  # the same where one matrix is a vector: reading the other one takes the time
 _MOST_COMPLEX_PRODUCTS = 1 << 12  # these have no vectors here
 _LARGEST_TABLE = 1 << 16
-_LONGEST_SORT = 1 << 10  # elements; of more, NumPy's vectorised sort takes less time
+LONGEST_SORT = 1 << 10  # elements; of more, NumPy's vectorised sort takes less time
 _MOST_TWICE = 4  # operations for an element that are done twice rather than kept in memory
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -878,7 +878,7 @@ class Operation:
             return value, constant(0, torch.int64, ())
         axis %= len(value.shape)
         n = value.shape[axis]
-        if n > _LONGEST_SORT:
+        if n > LONGEST_SORT:
             raise Unsupported("a sort of many elements is NumPy's")
         line, spare = code.new(value.dtype, (n,)), code.new(torch.int64 if has_order else value.dtype, (n,))
         places, order = (code.new(torch.int64, shape) if has_order else None for shape in ((n,), value.shape))
@@ -911,6 +911,47 @@ class Operation:
             if made is not None:
                 made.copied = True
         return result, order
+
+    def searchsorted(self) -> Value:
+        line, value = self.args[:2]
+        if self.packet is aten.searchsorted:
+            if self.kwargs.get("side") == "left" or self.argument(5, "sorter") is not None or len(line.shape) != 1:
+                raise Unsupported("such a search is not lowered")
+            is_right = self.argument(3, "right", False) or self.kwargs.get("side") == "right"
+        else:
+            is_right = self.args[2]
+        if line.dtype is not value.dtype or line.dtype.is_complex:
+            raise Unsupported("such a search is not lowered")
+        found = self.code.new(torch.int64, self.shape)
+        place = self._search(line, is_right)
+        self.code.loops(self.shape, lambda i: self.code.line(f"{found.element(i)} = {place(value.at(i))};"))
+        found.copied = True
+        return cast(found, self.dtype)
+
+    def _search(self, line: Value, is_right: bool) -> Callable[[str], str]:
+        """Return what gives the C++ of the place where a value belongs in a sorted line."""
+        given = self.code.in_c_order(line)
+        kind = "true" if is_right else "false"
+        return lambda value: f"op::search<{kind}>({given.pointer}, {line.shape[0]}, {value})"
+
+    def histogram(self) -> Value:
+        values, edges, weights, common = self.args
+        if weights is not None or common.is_complex:
+            raise Unsupported("a sum of weights is not lowered")
+        code, values, edges = self.code, operand(values, common), self.code.in_c_order(operand(edges, common))
+        counts, place = code.new(torch.int64, self.shape), self._search(edges, is_right=True)
+        code.store(counts, constant(0, torch.int64, self.shape))
+
+        def count(index: list[str]) -> None:
+            value, bin_ = code.name("v"), code.name("k")
+            code.line(f"const {CTYPES[common]} {value} = {values.at(index)};")
+            last = edges.at([str(edges.shape[0] - 1)])  # the last bin has it
+            code.line(f"const int64_t {bin_} = {place(value)} - ({value} == {last}) - 1;")
+            code.line(f"if ({bin_} >= 0 && {bin_} < {self.shape[0]}) {counts.element([bin_])}++;")
+
+        code.loops(values.shape, count, ordered=True)
+        counts.copied = True
+        return counts
 
     def last_of_same(self) -> Value:
         places, size = self.code.in_memory(self.args[0]), self.args[1]
@@ -1170,6 +1211,9 @@ _OTHERS: dict[Any, Callable[[Operation], Any]] = {
     aten.cumsum: Operation.cumsum,
     aten.cumprod: Operation.cumprod,
     aten.sort: Operation.sort,
+    aten.searchsorted: Operation.searchsorted,
+    sorting.SEARCH: Operation.searchsorted,
+    histograms.HISTOGRAM: Operation.histogram,
     sorting.PARTITION: Operation.partition,
     sorting.ARGPARTITION: Operation.argpartition,
     torch.ops.tnp.last_of_same: Operation.last_of_same,

@@ -44,6 +44,8 @@ int PyErr_CheckSignals(void);
 void PyErr_SetString(void*, const char*);
 void* PyErr_Occurred(void);
 void Py_IncRef(void*);
+void Py_DecRef(void*);
+void* PyObject_CallFunction(void*, const char*, ...);
 extern void *PyExc_RuntimeError, *PyExc_IndexError, *PyExc_AssertionError, *PyExc_KeyboardInterrupt,
     *PyExc_MemoryError, *PyExc_ValueError;
 }
@@ -128,6 +130,12 @@ struct Failure {};
                    PyExc_MemoryError, PyExc_ValueError};
   if (!PyErr_Occurred()) PyErr_SetString(kinds[kind], text);
   throw Failure();
+}
+template <class... T> void call(void* host, intptr_t number, T*... places) {  // an operation of torch's
+  const char types[] = {'n', (static_cast<void>(places), 'n')..., 0};
+  void* none = PyObject_CallFunction(host, types, number, reinterpret_cast<intptr_t>(places)...);
+  if (!none) throw Failure();
+  Py_DecRef(none);
 }
 """
 
@@ -381,8 +389,20 @@ template <bool largest, class F> inline int64_t arg_extreme(int64_t n, F f) {
   return at;
 }
 
-// Sort a short line. Equal elements keep their order; `spare` has room for a half of them.
 template <class T> inline bool before(T a, T b) { return a < b || (is_nan(b) && !is_nan(a)); }
+// Return where a value belongs in a sorted line: before the elements that are equal to it, or after them.
+template <bool right, class T> inline int64_t search(const T* x, int64_t n, T value) {
+  int64_t low = 0;
+  while (n > 0) {
+    const int64_t half = n / 2;
+    const bool is_after = right ? !before(value, x[low + half]) : before(x[low + half], value);
+    low = is_after ? low + half + 1 : low;
+    n = is_after ? n - half - 1 : half;
+  }
+  return low;
+}
+
+// Sort a short line. Equal elements keep their order; `spare` has room for a half of them.
 template <class T, class F> inline void sort(T* x, T* spare, int64_t n, F less) {
   constexpr int64_t RUN = 16;
   for (int64_t low = 0; low < n; low += RUN) {

@@ -7,20 +7,24 @@ headers, so it compiles a program in a second. The code cache keeps the program.
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch.fx import GraphModule, Node
 
 from backend_torch.graphs import elementwise_code, graph_copies, loop_lowering, loops
 from backend_torch.graphs.graph import Graph
-from backend_torch.graphs.loop_code import CTYPES, Code, Unsupported
+from backend_torch.graphs.loop_code import CTYPES, Call, Code, Unsupported, View
 from backend_torch.graphs.loop_prelude import OPERATIONS, PLAIN
-from backend_torch.tensors import trace_state
-from backend_torch.torch_private import light_imports, vector_library
+from backend_torch.kernels.graph_operations import KERNELS
+from backend_torch.tensors import memory, trace_state
+from backend_torch.tensors.dtypes import to_numpy
+from backend_torch.torch_private import light_imports, trees, vector_library
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -34,6 +38,7 @@ _WITHOUT_CALL = {"sqrt", "rsqrt"}
 _LEAST_EXACT = {"erfc": "u15"}  # function -> its most exact version in torch's library; "u10" for all others
 
 _MOST_NODES = 500  # of a graph without loops
+_MOST_PLACES = 256  # of memory for which a program's calls are prepared
 _SMALL = 1 << 14  # elements of each array in a graph without loops, at most
 _FEW = 256  # elements of a result that the C library computes one by one, at most
 _BY_ELEMENT = {
@@ -77,7 +82,43 @@ def program(graph: Graph) -> Program | None:
     made = [
         (tuple(node.meta["val"].shape), node.meta["val"].stride(), node.meta["val"].dtype) for node in graph.results
     ]
-    return elementwise_code.runner(kernel, len(inputs), range(len(inputs)), made)
+    host = _Host(code.calls) if code.calls else None
+    return elementwise_code.runner(kernel, len(inputs), range(len(inputs)), made, host=host)
+
+
+class _Host:
+    """Computes the operations of torch's that loops call, by their numbers and the addresses of their memory."""
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        self._calls = calls
+        self._made: dict[tuple[int, ...], tuple[Any, Any, list[Tensor | None]]] = {}
+
+    def __call__(self, *key: int) -> None:
+        if key not in self._made:
+            if len(self._made) > _MOST_PLACES:
+                self._made = {}
+            self._made[key] = self._prepared(self._calls[key[0]], key[1:])
+        run, (args, kwargs), results = self._made[key]
+        found = run(*args, **kwargs)
+        for result, value in zip(results, [found] if len(results) == 1 else found or (), strict=True):
+            if result is not None:
+                result.copy_(value)
+
+    @staticmethod
+    def _prepared(call: Call, places: Sequence[int]) -> tuple[Any, Any, list[Tensor | None]]:
+        there = iter(places)
+        leaves = [_tensor_at(each, next(there)) if isinstance(each, View) else each for each in call.arguments]
+        results = [each if each is None else _tensor_at(each, next(there)) for each in call.results]
+        return KERNELS.get(call.target, call.target), trees.unflatten(leaves, call.spec), results
+
+
+def _tensor_at(view: View, place: int) -> Tensor:
+    """Return a tensor over memory that the loops have while they run."""
+    dtype = to_numpy[view.dtype]
+    last = sum([(size - 1) * stride for size, stride in zip(view.shape, view.strides, strict=True) if size])
+    octets: Any = (ctypes.c_char * ((last + 1) * dtype.itemsize)).from_address(place)
+    strides = [stride * dtype.itemsize for stride in view.strides]
+    return memory.from_numpy(np.ndarray(view.shape, dtype, octets, strides=strides))
 
 
 def _is_small(module: GraphModule) -> bool:
@@ -107,7 +148,7 @@ def _is_by_element(node: Node) -> bool:
 def _text(code: Code, buffers: Sequence[Any], size: int) -> tuple[str, list[str]]:
     """Return the C++ and the names of the functions of torch's library that it calls."""
     parameters = [f"{'const ' if each.constant else ''}{each.ctype}* {each.name}" for each in buffers]
-    body = code.function(", ".join(parameters))
+    body = code.function(", ".join(parameters + ["void* host"] * bool(code.calls)))
     if "c10::Half" in body or "c10::BFloat16" in body:
         raise Unsupported("a dtype is torch's own")
     called = sorted([each for each in code.mathematics if each[0] not in _WITHOUT_CALL], key=str)
@@ -121,6 +162,7 @@ def _text(code: Code, buffers: Sequence[Any], size: int) -> tuple[str, list[str]
         defined.append(f"template <> inline {vector} {vector}::{name}() const {{ return {{f{number}(v)}}; }}")
         bound.append(f"*(void**)&op::f{number} = given[{4 + number}];")  # after the memory's, and three of threads
     head = PLAIN.replace("REGISTER", f"{size}").replace("MATHEMATICS", " ".join(members))
-    operands = ", ".join([f"({each.ctype}*)data(given[{index}])" for index, each in enumerate(buffers)])
+    given = [f"({each.ctype}*)data(given[{index}])" for index, each in enumerate(buffers)]
+    operands = ", ".join(given + [f"given[{len(buffers)}]"] * bool(code.calls))
     ending = _ENDING.format(bound="\n  ".join(bound), operands=operands)
     return "\n".join([head, *declared, *defined, OPERATIONS, "namespace {", body, "}", ending]), functions

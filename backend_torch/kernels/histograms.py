@@ -115,6 +115,7 @@ def _are_equal(edges: Any) -> bool:
 _whole = graph_operations.operation(
     "histogram(Tensor values, Tensor edges, Tensor? weights, ScalarType common) -> Tensor", _on_host, _looked_up
 )
+HISTOGRAM = torch.ops.tnp.histogram
 
 
 def smallest(tensor: Tensor) -> int:

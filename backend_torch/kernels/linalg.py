@@ -25,6 +25,7 @@ from backend_torch.kernels import graph_operations, host
 from backend_torch.kernels.reductions import root
 from backend_torch.tensors import out_of_memory, trace_state
 from backend_torch.tensors.memory import is_readable, may_be_asked
+from backend_torch.torch_private import traces
 from backend_torch.torch_private.functorch import is_transforming
 from backend_torch.torch_private.operators import below_autograd
 
@@ -324,7 +325,6 @@ def choose(module: GraphModule) -> None:
             node.args, node.kwargs = (*node.args[:2], *["L"][len(node.args) - 1 :], False), {}
         elif node.target in _KERNELS:
             _by_numpy(graph, node)
-    graph.eliminate_dead_code()
     module.recompile()
 
 
@@ -345,7 +345,7 @@ def _by_numpy(graph: Graph, node: Node) -> None:
     with graph.inserting_before(node):
         name = _KERNELS[node.target]
         made = graph.call_function(torch.ops.tnp.small_matrix.default, (name, operands))
-    made.meta["val"] = node.meta["val"][0].contiguous()
+    made.meta["val"] = traces.new(traces.new_fake_mode(), node.meta["val"][0])
     parts[0].replace_all_uses_with(made)
-    for check in checks:
-        graph.erase_node(check)
+    for each in (*checks, *parts.values(), node):
+        graph.erase_node(each)

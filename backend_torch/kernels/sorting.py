@@ -25,6 +25,7 @@ from backend_torch.tensors import trace_state
 from backend_torch.tensors.dtypes import SIGNED
 from backend_torch.tensors.memory import is_readable
 from backend_torch.tensors.out_of_memory import explaining
+from backend_torch.torch_private import traces
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -118,8 +119,8 @@ for _name, _kernel, _dtype in (
     graph_operations.direct(_name, _kernel)
 
 
-def choose(module: GraphModule) -> None:
-    """Let graphs sort as eager code does, or partition them if only a few places are read."""
+def choose(module: GraphModule, least: int = 1) -> None:
+    """Let graphs sort lines of at least so many elements as eager code does, or partition them for a few places."""
     graph, ops = module.graph, torch.ops.tnp
     for node in graph.find_nodes(op="call_function", target=aten.sort.stable):
         values, stable = node.args[0], node.kwargs["stable"]
@@ -127,14 +128,16 @@ def choose(module: GraphModule) -> None:
         dim = node.kwargs.get("dim", -1) % max(value.dim(), 1)
         if value.device.type != "cpu" or node.kwargs.get("descending"):
             continue
-        if not isinstance(value.numel(), int) or not value.numel():
+        if not isinstance(value.numel(), int) or not value.numel() or (value.dim() and value.shape[dim] < least):
             continue
-        made_of = node.meta["val"][0]
-        axes = sorted(range(value.dim()), key=lambda axis: -made_of.stride(axis))  # as they lie in memory
+        mode = traces.new_fake_mode()  # the values of a trace that is over have no operations
+        value, made_of, places_of = [traces.like(mode, each) for each in (value, *node.meta["val"])]
+        strides = made_of.stride()
+        axes = sorted(range(value.dim()), key=lambda axis: -strides[axis])  # as they lie in memory
         if not made_of.permute(axes).is_contiguous():
             continue
         parts = {part.args[1]: part for part in node.users}
-        moved = [each.permute(axes) for each in (value, *node.meta["val"])]
+        moved = [each.permute(axes) for each in (value, made_of, places_of)]
         with graph.inserting_before(node):
             lines, along = _called(graph, aten.permute.default, moved[0], values, axes), axes.index(dim)
             if 1 in parts:
@@ -148,7 +151,8 @@ def choose(module: GraphModule) -> None:
             for place, part in parts.items():
                 result = _called(graph, aten.permute.default, node.meta["val"][place], made[place], back)
                 part.replace_all_uses_with(result)
-    graph.eliminate_dead_code()
+        for each in (*parts.values(), node):
+            graph.erase_node(each)
     module.recompile()
 
 
@@ -261,6 +265,7 @@ def _search(line: Tensor, values: Tensor, right: bool, sorter: Tensor | None = N
 _whole_search = graph_operations.operation(
     "searchsorted(Tensor line, Tensor values, bool right) -> Tensor", _on_host, _search
 )
+SEARCH = torch.ops.tnp.searchsorted
 
 
 @explaining

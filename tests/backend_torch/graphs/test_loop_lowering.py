@@ -198,7 +198,9 @@ def test_sorts_with_nan_and_infinities(calls: list[str]) -> None:
 
 def test_a_long_sort_in_a_loop_is_numpys(calls: list[str]) -> None:
     start = np.asarray(numpy.random.default_rng(0).random(2000))
-    check(calls, together([lambda i, v: np.sort(v)[::-1]], start), start, loops=0)
+    check(calls, together([lambda i, v: np.sort(v)[::-1]], start), start)
+    assert "op::call(host, 0" in calls[0]
+    assert "op::sort" not in calls[0]
 
 
 @pytest.mark.parametrize("dtype", ["f2", "i1", "u1", "i2"])
@@ -433,7 +435,7 @@ def test_a_loop_that_never_ends_can_be_stopped(calls: list[str]) -> None:
 
 
 def test_what_is_not_lowered_runs_as_before(calls: list[str]) -> None:
-    start = np.asarray([[2.0, 1.0], [0.5, 3.0]])
+    start = np.eye(300) + 0.1
     check(calls, lambda x: np.fori_loop(0, 3, lambda i, v: np.linalg.inv(v) + i, x), start, loops=0)
 
 

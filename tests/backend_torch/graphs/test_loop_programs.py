@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import tnp as np
-from backend_torch.graphs import code_cache, compiling, elementwise_code
+from backend_torch.graphs import code_cache, compiling, elementwise_code, loop_programs
 from backend_torch.graphs.loop_code import Buffer, Lazy, View, places_read
 from backend_torch.torch_private import inductor
 from tests.oracle import assert_same
@@ -54,6 +54,80 @@ def test_what_is_around_loops() -> None:
         return total, before, xp.cumsum(y)[::-1] * 2, y > before, y[::-1]
 
     check(program, numpy.linspace(0, 1, 20), numpy.arange(20.0))
+
+
+def test_steps_call_what_is_not_cpp() -> None:
+    def program(xp: Any, a: Any, x: Any, z: Any) -> Any:
+        total, q = x[:5] * 0, a * 1.0
+        for i in range(30):
+            a[1:] = xp.linalg.solve(a + 9 * xp.eye(5), 5 * xp.eye(5) + a.T + i)[1:]
+            q, r = xp.linalg.qr(a + 9 * xp.eye(5))
+            total += xp.linalg.eigvalsh(a + a.T) * xp.linalg.det(a) + xp.diag(r)
+            z = z ** (0.3 + 0.01 * i) + 1 / (i + 1)
+            x = xp.real(xp.fft.ifft(xp.fft.fft(x) * 0.9)) + 0.1 * xp.sort(x)
+        return a, total, z, x, q
+
+    def products(xp: Any, a: Any, b: Any) -> Any:
+        for i in range(200):
+            a = xp.tanh(a @ b.T) / (i + 1)
+        return (a,)
+
+    random = numpy.random.default_rng(0)
+    check(program, random.random((5, 5)), random.random(1500), random.random(7) + 1j * random.random(7))
+    check(products, random.random((70, 70)), random.random((70, 70)))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u1"])
+def test_searches_and_histograms_in_steps_are_cpp(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def program(xp: Any, x: Any, line: Any) -> Any:
+        places, counts, total = xp.zeros(200, int), xp.zeros(7, int), xp.zeros(200)
+        for i in range(100):
+            places += line.searchsorted(x) + xp.searchsorted(line, x, "right") + xp.digitize(x + i, line)
+            counts += xp.histogram(x, bins=7, range=(0, 50))[0] + xp.histogram(x, line[2:10])[0]
+            total += xp.interp(x + i, line, line * 0.5)
+        return places, counts, total
+
+    def refuse(*args: Any) -> Any:
+        raise AssertionError("torch is not needed")
+
+    monkeypatch.setattr(loop_programs, "_Host", refuse)
+    random = numpy.random.default_rng(0)
+    line = numpy.unique(random.integers(0, 50, 40)).astype(dtype)
+    x = random.integers(0, 60, 200).astype(dtype)
+    if dtype[0] == "f":
+        x[::9], x[5], x[6] = numpy.nan, numpy.inf, line[9]
+    check(program, x, line)
+
+
+def test_an_operation_that_a_step_calls_fails() -> None:
+    def program(a: Any, k: Any) -> Any:
+        total = a * 0
+        for i in range(200):
+            total = total + np.linalg.inv(np.where(i == k, 0.0, a))
+        return total
+
+    a = np.eye(3) * 2
+    function = np.compile(program)
+    for k in (3, 200):
+        if k < 200:
+            with pytest.raises(numpy.linalg.LinAlgError, match="Singular matrix"):
+                function(a, np.asarray(k))
+        else:
+            assert function(a, np.asarray(k)).tolist() == (numpy.eye(3) * 100).tolist()
+
+
+def test_threads_share_a_program_with_calls() -> None:
+    def program(a: Any) -> Any:
+        for i in range(200):
+            a = np.linalg.qr(a + i)[0] @ a * 0.5
+        return a
+
+    function = np.compile(program)
+    given = [np.asarray(numpy.random.default_rng(n).random((40, 40))) for n in range(4)]
+    expected = [function(each).tolist() for each in given]
+    with ThreadPoolExecutor(4) as threads:
+        for _ in range(10):
+            assert [each.tolist() for each in threads.map(function, given)] == expected
 
 
 def test_slices_that_grow_are_written_in_place() -> None:
