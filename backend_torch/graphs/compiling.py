@@ -378,6 +378,12 @@ def subgraph(
     return module, outer
 
 
+def operations() -> int:
+    """Return the number of operations in the current trace so far; 0 outside of one."""
+    watch = getattr(_current, "watch", None)
+    return 0 if watch is None else watch.operations
+
+
 def is_from_outside(tensor: Tensor) -> bool:
     """Whether a tensor of the trace shares memory with an input or with an array from outside."""
     return _current.watch.is_from_outside(tensor)

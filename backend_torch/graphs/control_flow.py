@@ -118,6 +118,11 @@ def storage_of(tensor: Tensor) -> int:
     return compiling.storage_of(compiling.stand_in(unwrapped(tensor)))
 
 
+def operations() -> int:
+    """Return the number of operations in the current trace so far; 0 outside of one."""
+    return compiling.operations()
+
+
 def is_from_outside(tensor: Tensor) -> bool:
     """Whether a tensor of the trace shares memory with an input or with an array from outside."""
     return compiling.is_from_outside(compiling.stand_in(unwrapped(tensor)))

@@ -127,6 +127,8 @@ class Watch(TorchDispatchMode):
     ----------
     inputs : set of int
         The memory of tensors that are inputs of a graph. Whether two inputs share memory is unknown.
+    operations : int
+        The number of operations so far.
     lost : dict
         Memory whose values only a traced loop has -> a tensor over it, and what makes the error of a read.
     """
@@ -141,6 +143,7 @@ class Watch(TorchDispatchMode):
         self.stand_ins: dict[int, Tensor] = {}  # tensor's id -> stand-in
         self.memory: dict[int, Tensor] = {}  # the memory of tensors from outside -> the stand-in of that
         self.inputs: set[int] = set()
+        self.operations = 0
         self.lost: dict[int, tuple[Tensor, Callable[[], Exception]]] = {}
         # Memory -> the tensors over it with known values. References are weak: torch copies a new tensor that is held.
         self.known: dict[int, list[weakref.ref[Tensor]]] = {}
@@ -152,6 +155,7 @@ class Watch(TorchDispatchMode):
             return self._watched(func, args, kwargs)
 
     def _watched(self, func: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
+        self.operations += 1
         if func is aten._local_scalar_dense.default:
             if is_constant(args[0]):
                 return traces.without_modes(Tensor.item, args[0])

@@ -9,7 +9,7 @@ import sys
 import types
 from typing import Any
 
-from tnp._autograph import conversion, effects, expressions, iteration, windows
+from tnp._autograph import conversion, effects, expressions, iteration, window_functions, windows
 from tnp._autograph.expressions import and_ as and_
 from tnp._autograph.expressions import assert_ as assert_
 from tnp._autograph.expressions import choose as choose
@@ -48,6 +48,7 @@ _FUNCTIONS = frozenset(
     {"fn", "f", "func", "function", "body_fun", "cond_fun", "true_fun", "false_fun", "func1d", "pyfunc", "branches"}
 )
 _NO_ATTRIBUTE = object()
+windows.COMPOSED.update(window_functions.ROWS)
 slice = slice  # which the program may have hidden
 
 

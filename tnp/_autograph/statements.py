@@ -52,6 +52,7 @@ MOST_OPERATIONS = 256
 _FEW_STEPS = 8  # a loop of at most this many steps is unrolled, unless its body has a loop around another
 _MANY_STEPS = 100  # unrolling a loop of at least this many steps warns
 _TOO_MANY_STEPS = 1024  # a loop of so many steps is Python's rather than unrolled
+_TOO_MANY_OPERATIONS = 4096  # or of so many steps times the operations of its first one
 _MOST_TIMES = 2**44  # no loop makes more steps
 _FEW = 2**18  # an int that grows by at most this each step never reaches 2**62
 _MOST_ROUNDS = 12  # a loop's body is traced at most this often to find the dtypes of what it carries
@@ -598,8 +599,8 @@ def for_(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines:
         return
     if not isinstance(length, int):
         _staged_for(source, 0, length, test, body, variables, None)
-    elif not _try_staged(source, 0, length, test, body, variables):
-        _python_for(items, test, body, get, put, lines)
+    elif (refusal := _try_staged(source, 0, length, test, body, variables)) is not None:
+        _python_for(items, test, body, get, put, lines, refusal.check)
         return
     iteration.pass_over(items)
 
@@ -611,9 +612,23 @@ def _loops_in(code: types.CodeType) -> int:
     return ("for_" in code.co_names) + max(map(_loops_in, blocks), default=0)
 
 
-def _python_for(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines: Any) -> None:
-    """Run the loop in Python; once the flags that end it are traced, each further step is a branch."""
-    for item in items:
+def _python_for(
+    items: Any,
+    test: Block | None,
+    body: Block,
+    get: Any,
+    put: Any,
+    lines: Any,
+    check: Callable[[int], None] | None = None,
+) -> None:
+    """Run the loop in Python; once the flags that end it are traced, each further step is a branch.
+
+    ``check`` gets the number of operations of the first step.
+    """
+    before = backend.operations()
+    for number, item in enumerate(items):
+        if number == 1 and check is not None:
+            check(backend.operations() - before)
         if test is not None:
             value = test()
             if predicate(value) is not None:
@@ -628,8 +643,29 @@ def _nothing() -> None:
     """An empty block."""
 
 
-def _try_staged(source: Any, start: int, stop: int, test: Block | None, body: Block, variables: _Variables) -> bool:
-    """Make a loop of known length a loop of the graph; return False if it is too short or the graph can't hold it."""
+class _Refusal(NamedTuple):
+    """Why a graph can't hold a loop; ``steps`` is 0 for one that is too short."""
+
+    what: str
+    reason: str
+    steps: int
+    error: Exception
+
+    def check(self, operations: int) -> None:
+        """Raise if unrolling the loop takes too long, of which a step has so many operations; warn if it takes long."""
+        if self.steps < _MANY_STEPS:
+            return
+        if self.steps >= _TOO_MANY_STEPS or self.steps * operations > _TOO_MANY_OPERATIONS:
+            why = f"{self.what} would be unrolled, each traced and compiled, which takes minutes: {self.reason}"
+            raise trace_state.TracedValueError(f"{trace_state.user_line()}: {why}").because(why) from self.error
+        if operations:
+            trace_state.warn(f"{self.what} are unrolled, each traced and compiled: {self.reason}")
+
+
+def _try_staged(
+    source: Any, start: int, stop: int, test: Block | None, body: Block, variables: _Variables
+) -> _Refusal | None:
+    """Make a loop of known length a loop of the graph; return why not if it is too short or the graph can't hold it."""
     before = variables.get()
     around = Surroundings(body, before.values())
     try:
@@ -638,14 +674,11 @@ def _try_staged(source: Any, start: int, stop: int, test: Block | None, body: Bl
         trace_state.raise_of_signal(error)
         variables.put(before)
         around.restored()
-        if stop - start >= _MANY_STEPS and not isinstance(error, _Short):
-            what, reason = f"the {stop - start} steps of a loop", str(error) or type(error).__name__
-            if stop - start >= _TOO_MANY_STEPS:
-                why = f"{what} would be unrolled, each traced and compiled, which takes minutes: {reason}"
-                raise trace_state.TracedValueError(f"{trace_state.user_line()}: {why}").because(why) from error
-            trace_state.warn(f"{what} are unrolled, each traced and compiled: {reason}")
-        return False
-    return True
+        what, reason = f"the {stop - start} steps of a loop", str(error) or type(error).__name__
+        refusal = _Refusal(what, reason, 0 if isinstance(error, _Short) else stop - start, error.with_traceback(None))
+        refusal.check(0)
+        return refusal
+    return None
 
 
 def _staged_for(

@@ -6,6 +6,8 @@ operations compute the whole axis; reductions, products and writes take only the
 
 from __future__ import annotations
 
+import functools
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -54,7 +56,7 @@ class _Range(NamedTuple):
 def _reduction(name: str) -> Any:
     def method(self: Window, axis: Any = None, dtype: Any = None, out: Any = None, **options: Any) -> Any:
         if dtype is not None or out is not None or options.get("keepdims") or "initial" in options:
-            raise _unsupported(f"{name} with more than an axis")
+            raise unsupported(f"{name} with more than an axis")
         return self._reduced(name, axis)
 
     return method
@@ -67,7 +69,7 @@ def _binary(ufunc: Any, swapped: bool) -> Any:
 def _in_place(ufunc: Any) -> Any:
     def written(self: Window, other: Any) -> Window:
         if self.source is None:
-            raise _unsupported("a write in place to what was computed")
+            raise unsupported("a write in place to what was computed")
         array, key = self.source
         _write_result(array, key, ufunc, self.__array_ufunc__(ufunc, "__call__", self, other))
         return self
@@ -164,18 +166,24 @@ class Window:
 
     def copy(self) -> Window:
         """The elements as they are now."""
-        return _kept(self.values.copy(), self.lengths)
+        return kept(self.values.copy(), self.lengths)
 
     def astype(self, dtype: Any) -> Window:
         """The elements in another dtype."""
-        return _kept(self.values.astype(dtype), self.lengths)
+        return kept(self.values.astype(dtype), self.lengths)
+
+    @property
+    def size(self) -> Any:
+        """The number of elements."""
+        return self.count()
+
+    def count(self, axis: Any = None) -> Any:
+        """The number of elements along axes."""
+        return math.prod([self.shape[each] for each in self._axes(axis)])
 
     def mean(self, axis: Any = None) -> Any:
         """The mean of the elements."""
-        count: Any = 1
-        for each in self._axes(axis):
-            count = count * (self.values.shape[each] if self.lengths[each] is None else self.lengths[each])
-        return self.sum(axis) / count
+        return self.sum(axis) / self.count(axis)
 
     def dot(self, other: Any) -> Any:
         """The product with another slice."""
@@ -192,20 +200,20 @@ class Window:
             fill = np.dtype(values.dtype).type(_UNITS[name])
         else:
             if name.startswith("arg") and self.ndim > 1:
-                raise _unsupported(f"{name} of several axes")
+                raise unsupported(f"{name} of several axes")
             kind = np.dtype(values.dtype)
             limits = (False, True) if kind.kind == "b" else (-np.inf, np.inf) if kind.kind == "f" else _limits(kind)
             fill = kind.type(limits[0 if name.endswith("max") else 1])
             for each in axes:
                 if self.lengths[each] is not None:
-                    _demand(self.lengths[each] > 0, value_checks.OPEN_EMPTY)
-        values = _masked(values, [n if a in axes else None for a, n in enumerate(self.lengths)], fill)
+                    demand(self.lengths[each] > 0, value_checks.OPEN_EMPTY)
+        values = masked(values, [n if a in axes else None for a, n in enumerate(self.lengths)], fill)
         result = getattr(values, name)(axis=axis)
-        return _kept(result, [length for a, length in enumerate(self.lengths) if a not in axes])
+        return kept(result, [length for a, length in enumerate(self.lengths) if a not in axes])
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
         if method != "__call__" or options:
-            raise _unsupported(f"{ufunc.__name__}.{method}" if method != "__call__" else f"options of {ufunc.__name__}")
+            raise unsupported(f"{ufunc.__name__}.{method}" if method != "__call__" else f"options of {ufunc.__name__}")
         if out is not None:
             (array,) = out
             _write_result(array, ..., ufunc, self.__array_ufunc__(ufunc, method, *inputs))
@@ -214,40 +222,63 @@ class Window:
             return _product(*inputs)
         arrays, lengths = _aligned(inputs)
         result = ufunc(*arrays)
-        return tuple([_kept(r, lengths) for r in result]) if isinstance(result, tuple) else _kept(result, lengths)
+        return tuple([kept(r, lengths) for r in result]) if isinstance(result, tuple) else kept(result, lengths)
 
-    def __getitem__(self, key: Any) -> Window:
+    def __getitem__(self, key: Any) -> Any:
         items = key if type(key) is tuple else (key,)
-        if not all(each is None or (type(each) is slice and each == slice(None)) for each in items):
-            raise _unsupported("an index")
-        left = iter(self.lengths)
-        lengths = [None if each is None else next(left) for each in items]
-        return Window(lambda: self.values[key], [*lengths, *left])
+        if all(each is None or (type(each) is slice and each == slice(None)) for each in items):
+            left = iter(self.lengths)
+            lengths = [None if each is None else next(left) for each in items]
+            return Window(lambda: self.values[key], [*lengths, *left])
+        (item, *others) = items
+        if others or self.lengths[0] is None or not (_is_integer(item) or type(item) is slice):
+            raise unsupported("an index")
+        values, length = self._part(item)
+        return kept(values, [*[length] * isinstance(item, slice), *self.lengths[1:]])
+
+    def _part(self, item: Any) -> tuple[ndarray, Any]:
+        """The elements that an integer or a slice selects along the first axis, and their number."""
+        values, length = self.values, self.lengths[0]
+        if type(item) is not slice:
+            place = where(asarray(item) < 0, item + length, item)
+            demand((place >= 0) & (place < length), value_checks.OUTSIDE)
+            return values[place], None
+        start, stop = 0 if item.start is None else item.start, item.stop
+        if item == slice(None, None, -1):
+            return values[clip(length - 1 - arange(len(values), device=values.device), 0, None)], length
+        if item.step not in (None, 1) or not all(type(each) is int for each in (start, stop or 0)) or start < 0:
+            raise unsupported("an index of other bounds or steps")
+        end = length if stop is None else clip(length, None, stop) if stop >= 0 else length + stop
+        return values[start : stop if stop is None or stop >= 0 else None], whole_number(clip(end - start, 0, None))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        raise _unsupported("a write to a part")
+        raise unsupported("a write to a part")
 
     def __iter__(self) -> Any:
-        raise _unsupported("a loop over the elements")
+        raise unsupported("a loop over the elements")
 
     def __len__(self) -> int:
-        raise _unsupported("len()")
+        raise unsupported("len()")
 
     def __index__(self) -> int:
-        raise _unsupported("a write at the places that a slice holds")  # reads were converted
+        raise unsupported("a write at the places that a slice holds")  # reads were converted
 
     def __bool__(self) -> bool:
-        raise _unsupported("its truth")
+        raise unsupported("its truth")
 
     def __hash__(self) -> int:
-        raise self.error or _unsupported("a value of the program's functions")  # where tnp wants arrays, as of a batch
+        raise self.error or unsupported("a value of the program's functions")  # where tnp wants arrays, as of a batch
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         if name in _READING and name != "sort" and not _is_of_open_length(self):  # x.sort() would write
             return getattr(self.values, name)
-        raise _unsupported(name)
+        if name in ("clip", "round"):
+            return functools.partial(_by_element, lambda x, *args, **options: getattr(x, name)(*args, **options), self)
+        if name in COMPOSED and name != "sort":
+            return functools.partial(COMPOSED[name], self)
+        raise unsupported(name)
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -267,6 +298,16 @@ _READING = frozenset(
     | {"round", "average", "nansum", "nanmean", "nanmax", "nanmin", "cross", "allclose", "array_equal", "trapezoid"}
 )
 """Functions and methods, besides the above, that give new memory: they take slices of the same length in each step."""
+
+
+_BY_ELEMENT = frozenset({"angle", "around", "clip", "imag", "isclose", "nan_to_num", "real", "round", "sinc", "where"})
+COMPOSED: dict[str, Callable[..., Any]] = {}
+"""Function -> the same of slices of open length: those of `window_functions`."""
+
+
+def _by_element(function: Any, *args: Any, **options: Any) -> Any:
+    arrays, lengths = _aligned(args)
+    return kept(function(*arrays, **options), lengths)
 
 
 def _is_of_open_length(value: Any) -> bool:
@@ -292,8 +333,10 @@ def taking(function: Any) -> Any:
             is_read = is_read and function.__name__ in ("where", "interp")
         if found is None and is_read:
             return function(*[_read(each) for each in args], **kwargs)
-        if found is None:
-            raise _unsupported(function.__name__)
+        if function.__name__ in _BY_ELEMENT:
+            found = functools.partial(_by_element, function)
+        if found is None and (found := COMPOSED.get(function.__name__)) is None:
+            raise unsupported(function.__name__)
         return found(*args, **kwargs)
 
     return call
@@ -318,7 +361,7 @@ def refuse(result: Any) -> None:
 
     def check(value: Any) -> Any:
         if type(value) is Window:
-            raise value.error or _unsupported("a result of the function")
+            raise value.error or unsupported("a result of the function")
         return value
 
     pytree.mapped(check, result, lambda value: type(value) is Window or pytree.is_array(value))
@@ -367,7 +410,7 @@ def write(array: ndarray, key: Any, value: Any) -> None:
     given = value.values.astype(array.dtype) if type(value) is Window else wrap(value_of(value, array))
     lengths = value.lengths if type(value) is Window else [None] * given.ndim
     if given.ndim > now.ndim:
-        raise _unsupported(f"a write of {given.ndim} axes to {now.ndim}")
+        raise unsupported(f"a write of {given.ndim} axes to {now.ndim}")
     places = []
     for axis, at in enumerate(ranges):
         own = axis - now.ndim + given.ndim  # of the value
@@ -375,10 +418,10 @@ def write(array: ndarray, key: Any, value: Any) -> None:
         length = lengths[own] if own >= 0 else None
         count = now.shape[axis] if at is None else at.length
         if length is not None and (at is None or not _is_same(length, count)):
-            _demand((length == count) | (length == 1), value_checks.OPEN_LENGTHS)
+            demand((length == count) | (length == 1), value_checks.OPEN_LENGTHS)
             given = _stretched(given, own, length, now.shape[axis])
         elif length is None and size != 1 and at is not None:
-            _demand(count == size, value_checks.OPEN_LENGTHS)
+            demand(count == size, value_checks.OPEN_LENGTHS)
         if at is None:
             continue
         places.append(at.places(axis))
@@ -405,21 +448,21 @@ def _chosen(array: ndarray, key: tuple[Any, ...]) -> Any:
     """The elements at the places that slices with traced bounds hold."""
     places = [each for each in key if type(each) is Window]
     if any(each.dtype.kind not in "iu" for each in places):
-        raise _unsupported("a mask, or another array that holds no integers, as an index")
+        raise unsupported("a mask, or another array that holds no integers, as an index")
     before = next(n for n, each in enumerate(key) if not _is_whole(each))
     rest = key[before:]
     count = len(rest) if not any(map(_is_whole, rest)) else next(n for n, each in enumerate(rest) if _is_whole(each))
     if not all(type(each) is Window or _is_integer(each) for each in rest[:count]) or not all(
         map(_is_whole, rest[count:])
     ):
-        raise _unsupported("an index of integers beside a slice that is not whole, a mask or an array")
+        raise unsupported("an index of integers beside a slice that is not whole, a mask or an array")
     if 0 in array.shape[before : before + count]:
-        raise _unsupported("an index of an empty array")
+        raise unsupported("an index of an empty array")
     arrays, lengths = _aligned(places)
-    inside = iter([_masked(each, lengths[len(lengths) - each.ndim :], each.dtype.type(0)) for each in arrays])
+    inside = iter([masked(each, lengths[len(lengths) - each.ndim :], each.dtype.type(0)) for each in arrays])
     result = array[tuple([next(inside) if type(each) is Window else each for each in key])]
     left = array.ndim - before - count
-    return _kept(result, [*[None] * before, *lengths, *[None] * left])
+    return kept(result, [*[None] * before, *lengths, *[None] * left])
 
 
 def _is_whole(item: Any) -> bool:
@@ -463,7 +506,7 @@ def _parsed(array: ndarray, key: Any) -> tuple[tuple[Any, ...], list[_Range | No
         elif _is_integer(each):
             wide.append(each)
         else:
-            raise _unsupported("an index array or a mask beside it")
+            raise unsupported("an index array or a mask beside it")
     return tuple(wide), ranges
 
 
@@ -481,19 +524,19 @@ def _fixed_length(item: slice, size: int) -> int | None:
 def _range(item: slice, size: int) -> _Range:
     fixed = _fixed_length(item, size)
     if fixed is not None:
-        return _Range(_whole_number(item.start), 1, fixed, size)
+        return _Range(whole_number(item.start), 1, fixed, size)
     step = 1 if item.step is None else item.step if traced(item.step) is not None else operator.index(item.step)
     rises: Any = step > 0
     if not isinstance(step, int):
-        step = _whole_number(step)
-        _demand(step != 0, value_checks.NO_STEP)
+        step = whole_number(step)
+        demand(step != 0, value_checks.NO_STEP)
     elif not step:
         raise ValueError("slice step cannot be zero")
 
     def by_direction(rising: Any, falling: Any) -> Any:
         if isinstance(step, int):
             return rising if step > 0 else falling
-        return _whole_number(where(rises, rising, falling))
+        return whole_number(where(rises, rising, falling))
 
     least, most = by_direction(0, -1), by_direction(size, size - 1)
 
@@ -506,15 +549,15 @@ def _range(item: slice, size: int) -> _Range:
             if isinstance(least, int):
                 return min(max(value, least), most)
         else:
-            value = _whole_number(value)
+            value = whole_number(value)
             value = where(value < 0, value + size, value)
-        return _whole_number(clip(value, least, most))
+        return whole_number(clip(value, least, most))
 
     start = bound(item.start, by_direction(0, size - 1))
     stop = bound(item.stop, by_direction(size, -1))
     apart = by_direction(stop - start, start - stop)
     length = apart if isinstance(step, int) and abs(step) == 1 else (apart + (abs(step) - 1)) // abs(step)
-    return _Range(start, step, _whole_number(clip(asarray(length), 0, size)), size)
+    return _Range(start, step, whole_number(clip(asarray(length), 0, size)), size)
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -523,7 +566,7 @@ def _is_same(one: Any, other: Any) -> bool:
     return one is other or (first is not None and second is not None and traces.is_same(first, second))
 
 
-def _whole_number(value: Any) -> Any:
+def whole_number(value: Any) -> Any:
     if asarray(value).dtype.kind not in "iu":
         raise TypeError("slice indices must be integers or None or have an __index__ method")
     return number_of(asarray(value).astype(np.int64).tensor)
@@ -540,7 +583,7 @@ def _moved(values: ndarray, ranges: Sequence[_Range | None]) -> ndarray:
     return values
 
 
-def _kept(values: Any, lengths: Sequence[Any]) -> Any:
+def kept(values: Any, lengths: Sequence[Any]) -> Any:
     return Window(lambda: values, lengths) if any(each is not None for each in lengths) else values
 
 
@@ -576,10 +619,10 @@ def _aligned(inputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
             common = where(common == 1, each, common)
         for n in here:
             if (length := lengths[n][-back]) is not None:
-                _demand((length == common) | (length == 1), value_checks.OPEN_LENGTHS)
+                demand((length == common) | (length == 1), value_checks.OPEN_LENGTHS)
                 size = fixed[0] if fixed else max(sizes.values())
                 arrays[n] = _stretched(asarray(arrays[n]), len(lengths[n]) - back, length, size)
-        found.insert(0, None if fixed else _whole_number(common))
+        found.insert(0, None if fixed else whole_number(common))
     return arrays, found
 
 
@@ -598,14 +641,14 @@ def _product(one: Any, other: Any) -> Any:
     """``one @ other``."""
     (left, left_starts, rows), (right, right_starts, columns) = [_as_part(each) for each in (one, other)]
     if not (1 <= left.ndim <= 2 and 1 <= right.ndim <= 2):
-        raise _unsupported("a product of other than one or two axes")
+        raise unsupported("a product of other than one or two axes")
     length = rows[-1]
     if rows[-1] is not None or columns[0] is not None:
         first, second = (
             left.shape[-1] if rows[-1] is None else rows[-1],
             right.shape[0] if columns[0] is None else columns[0],
         )
-        _demand(first == second, value_checks.OPEN_LENGTHS)
+        demand(first == second, value_checks.OPEN_LENGTHS)
         length = first
     elif left.shape[-1] != right.shape[0]:
         return left @ right  # raises
@@ -621,7 +664,7 @@ def _product(one: Any, other: Any) -> Any:
     ]
     result = wrap(open_slices.product(pair[0].tensor, pair[1].tensor, *scalars))
     result = result[(0 if is_row else slice(None), 0 if is_column else slice(None))]
-    return _kept(result if computed == dtype else result != 0, [*rows[:-1], *columns[1:]])
+    return kept(result if computed == dtype else result != 0, [*rows[:-1], *columns[1:]])
 
 
 def _as_part(value: Any) -> tuple[ndarray, list[Any], list[Any]]:
@@ -636,7 +679,7 @@ def _as_part(value: Any) -> tuple[ndarray, list[Any], list[Any]]:
     return whole(), starts, [*value.lengths]
 
 
-def _masked(values: ndarray, lengths: Sequence[Any], fill: Any) -> ndarray:
+def masked(values: ndarray, lengths: Sequence[Any], fill: Any) -> ndarray:
     axes = [axis for axis, length in enumerate(lengths) if length is not None]
     if not axes:
         return values
@@ -648,13 +691,13 @@ def _limits(dtype: np.dtype) -> tuple[int, int]:
     return np.iinfo(dtype).min, np.iinfo(dtype).max
 
 
-def _demand(condition: Any, text: str) -> None:
+def demand(condition: Any, text: str) -> None:
     value_checks.demand(asarray(condition).tensor, text)
 
 
-def _unsupported(what: str) -> NotImplementedError:
+def unsupported(what: str) -> NotImplementedError:
     return NotImplementedError(
-        f"{trace_state.user_line()}: {what} is not kept in a graph for a slice whose bounds are traced, as "
-        "`x[:i]` in a loop: elementwise functions, sum, prod, mean, max, min, any, all, `@`, and `x[:i] = value` are; "
+        f"{trace_state.user_line()}: {what} is not kept in a graph for a slice whose bounds are traced, only "
+        "elementwise functions, sum, mean, std, max, any, median, sort, cumsum, norm, cov, `@`, `x[:i] = y`; "
         "or choose with tnp.where(tnp.arange(len(x)) < i, x, 0), or write a loop over the elements"
     )

@@ -317,7 +317,7 @@ def test_a_slice_is_written_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None
 
     is_prime = np.compile(primes, fullgraph=True)(100_000)
     assert is_prime.sum() == 9592
-    (code, *_), = found
+    ((code, *_),) = found
     assert not any("memcpy" in line for line in code.lines)
 
 
@@ -402,14 +402,23 @@ def test_a_place_out_of_bounds() -> None:
         (lambda x, n: (x[:n] + x[: n - 1]).sum(), ValueError, "could not be broadcast"),
         (lambda x, n: x[: n - n].max(), ValueError, "zero-size array"),
         (
-            lambda x, n: np.sort(x[:n]),
+            lambda x, n: np.unique(x[:n]),
             NotImplementedError,
-            r"test_windows\.py:\d+: sort .*write a loop over the elements",
+            r"test_windows\.py:\d+: unique .*write a loop over the elements",
         ),
+        (
+            lambda x, n: np.std(x[:n], keepdims=True),
+            NotImplementedError,
+            r"test_windows\.py:\d+: std with such options",
+        ),
+        (lambda x, n: np.median(x[:n, None]), NotImplementedError, r"test_windows\.py:\d+: median of several axes"),
+        (lambda x, n: x[:n][n], IndexError, "index is out of bounds"),
+        (lambda x, n: x[:n][-n - 1], IndexError, "index is out of bounds"),
         (lambda x, n: np.stack([x[:n]]), NotImplementedError, r"test_windows\.py:\d+: stack "),
         (lambda x, n: [x[:n]], np.TracedValueError, r"test_windows\.py:\d+: the value of a traced array is asked for"),
         (lambda x, n: x[:n] * 2, NotImplementedError, r"test_windows\.py:\d+: a result of the function"),
-        (lambda x, n: x[:n][0], NotImplementedError, r"test_windows\.py:\d+: an index "),
+        (lambda x, n: x[:n][-2:].sum(), NotImplementedError, r"test_windows\.py:\d+: an index of other bounds"),
+        (lambda x, n: x[:n, None][0, 0], NotImplementedError, r"test_windows\.py:\d+: an index "),
         (lambda x, n: len(x[:n]), NotImplementedError, r"test_windows\.py:\d+: len\(\) "),
     ],
 )
@@ -535,6 +544,19 @@ def test_a_long_loop_that_no_graph_can_hold_is_pythons() -> None:
     assert numpy.allclose(result, lowest(x))
     with pytest.raises(TypeError, match="1030 steps of a loop would be unrolled"):
         np.compile(lowest, backend="eager", fullgraph=True)(x)
+
+
+def test_a_loop_of_many_operations_that_no_graph_can_hold_is_pythons() -> None:
+    def turned(x: Any) -> Any:
+        out = np.zeros(400)
+        for i in range(400):
+            out[i] = np.unwrap(x[: i + 2]).sum()
+        return out * 2
+
+    x = np.asarray(numpy.random.default_rng(0).normal(size=402) * 9)
+    with pytest.warns(RuntimeWarning, match="the 400 steps of a loop would be unrolled.*: unwrap is not kept"):
+        result = np.compile(turned, backend="eager")(x)
+    assert numpy.allclose(result, turned(x))
 
 
 def test_slices_of_one_length_that_are_written_to() -> None:
