@@ -670,9 +670,10 @@ int64_t count_true(const T* x, int64_t n, int64_t stride) {
 template <>
 int64_t count_true(const uint8_t* x, int64_t n, int64_t stride) {
   int64_t count = 0;
-  for (int64_t i = 0; i < n; i += 128) {
+  for (int64_t i = 0; i < n && stride != 1; i++) count += x[i * stride] != 0;
+  for (int64_t i = 0; i < n && stride == 1; i += 128) {
     uint8_t part = 0;  // the compiler vectorises sums of bytes
-    for (int64_t k = i; k < std::min(i + 128, n); k++) part += x[k * stride] != 0;
+    for (int64_t k = i; k < std::min(i + 128, n); k++) part += x[k] != 0;
     count += part;
   }
   return count;
@@ -1058,14 +1059,13 @@ PyObject* nonzero(PyObject*, PyObject* x) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = is_quiet() ? array_tensor(x) : nullptr;
     if (tensor == nullptr || tensor->dim() != 1 || dtype_of(*tensor) != B1 || tensor->numel() >= LARGE) return nullptr;
-    const auto* chosen = reinterpret_cast<const bool*>(data_of(*tensor));
-    int64_t n = tensor->numel(), stride = tensor->strides()[0], found = 0;
-    for (int64_t i = 0; i < n; i++) found += chosen[i * stride];
+    const auto* chosen = reinterpret_cast<const uint8_t*>(data_of(*tensor));
+    int64_t n = tensor->numel(), stride = tensor->strides()[0], found = count_true(chosen, n, stride);
     at::Tensor places = empty({found}, I64);
     auto* to = reinterpret_cast<int64_t*>(writeable_data_of(places));
     for (int64_t i = 0, at = 0; at < found; i++) {
       to[at] = i;
-      at += chosen[i * stride];
+      at += chosen[i * stride] != 0;
     }
     PyObject* array = wrap_array(std::move(places));
     PyObject* tuple = array == nullptr ? nullptr : PyTuple_Pack(1, array);
@@ -1261,6 +1261,12 @@ void reduce_elements(char* to, const T* x, int64_t n, int64_t stride, int8_t dty
     constexpr bool LARGEST = KIND == MAX || KIND == ARGMAX, IS_PLACE = KIND == ARGMAX || KIND == ARGMIN;
     int64_t at = 0;
     T best = x[0];
+    if constexpr (!IS_PLACE && std::is_integral_v<T>) {
+      if (stride == 1 && (sizeof(T) < 4 || n <= BLOCK)) {
+        for (int64_t i = 1; i < n; i++) best = LARGEST ? std::max(best, x[i]) : std::min(best, x[i]);
+        return result(best);
+      }
+    }
     bool is_line = false;
     if constexpr (sizeof(T) >= 4) {
       is_line = stride == 1 && n >= FEWEST;
@@ -1339,7 +1345,7 @@ PyObject* reduce_rows(const at::Tensor& tensor, PyObject* given, bool keeps) {
   int64_t width = itemsize(dtype), total = made.numel();
   char* out = writeable_data_of(made);
   const char* data = data_of(tensor);
-  in_threads(total, [&](int64_t from, int64_t count) {
+  auto run = [&](int64_t from, int64_t count) {
     auto floats = std::make_unique<double[]>(of == dtype ? 0 : PART);  // a part of a row of integers
     auto* row = reinterpret_cast<char*>(floats.get());
     while (count > 0) {
@@ -1359,7 +1365,9 @@ PyObject* reduce_rows(const at::Tensor& tensor, PyObject* given, bool keeps) {
       from += size;
       count -= size;
     }
-  }, std::max<int64_t>(LARGE / n, 1));
+  };
+  if (tensor.numel() <= LARGE) run(0, total);
+  else in_threads(total, run, std::max<int64_t>(LARGE / n, 1));
   if (KIND == MEAN) {
     alignas(16) char number[16];
     double rows = static_cast<double>(n);
@@ -1603,7 +1611,8 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
       if (overflow || axis < -dim || axis >= dim) return nullptr;
     }
     at::Tensor dense;  // vectors read neighbours only
-    if (IS_EXTREME && is_all && !keeps && dtype != B1 && !tensor->is_non_overlapping_and_dense()) {
+    if (IS_EXTREME && dtype != B1 && !tensor->is_non_overlapping_and_dense() &&
+        (is_all ? !keeps : keeps_c_order(tensor->sizes(), tensor->strides()))) {
       dense = empty(tensor->sizes(), dtype);
       gather(writeable_data_of(dense), dtype, data_of(*tensor), dtype, tensor->sizes(), tensor->strides().data());
       tensor = &dense;
@@ -1617,7 +1626,9 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
     bool is_exact = KIND != MEAN && !(IS_TOTAL && is_inexact);
     if (!is_for_kernel && !keeps && (is_all || dim == 1) && is_exact && has_one_stride)
       return reduce_line<KIND>(*tensor, stride, dtype);
-    bool has_kernel = IS_EXTREME && !(bit(dtype) & COMPLEX);
+    bool has_kernel = IS_EXTREME && is_float;  // torch takes four times as long for the smallest int64
+    if (IS_EXTREME && !has_kernel && !is_all)
+      if (PyObject* result = reduce_rows<KIND>(*tensor, args[1], keeps)) return result;
     if (!is_all && dim > 1 && is_exact && !has_kernel && is_dense(*tensor))
       return reduce_axis<KIND>(*tensor, axis < 0 ? axis + dim : axis, keeps, dtype);
     Fold line;

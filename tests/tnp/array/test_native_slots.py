@@ -1257,6 +1257,30 @@ def test_extremes_of_several_blocks(name: str, dtype: str, without_heads: Callab
         assert int(tnp.asnumpy(getattr(tnp, "arg" + name[-3:])(tnp.asarray(x)))) == getattr(x, "arg" + name[-3:])()
 
 
+@pytest.mark.parametrize("dtype", ["?", "u1", "i2", "u4", "i8", "u8", "f4", "f8"])
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_extremes_along_axes_of_any_layout(name: str, dtype: str) -> None:
+    cuts: list[Callable[[Any], Any]] = [
+        lambda x: x,
+        lambda x: x[::2, :, ::3],
+        lambda x: x[:, 1:, :5],
+        lambda x: x[0],
+        lambda x: x[0].T[::2],
+        lambda x: x[:, :3].reshape(-1, 3),
+    ]
+    for shape in ((4, 20, 30), (3, 150, 140), (40, 40, 40)):
+        values = numpy.random.default_rng(2).integers(0, 2 if dtype == "?" else 120, shape).astype(dtype)
+        if values.dtype.kind == "f":
+            values[1, 2, 3] = numpy.nan
+
+        def results(xp: Any, values: Any = values) -> list[Any]:
+            arrays = [cut(xp.asarray(values)) for cut in cuts]
+            found = [getattr(xp, name)(x, axis) for x in arrays for axis in (None, *range(x.ndim))]
+            return found + [getattr(x, name)(axis, keepdims=True) for x in arrays for axis in (0, -1)]
+
+        compare(results)
+
+
 @pytest.mark.parametrize("name", HEADS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_functions(name: str, dtype: str, without_heads: Callable[[Callable[[], Any]], Any]) -> None:
