@@ -274,7 +274,8 @@ PyObject* take_over_view(const NumpyArray* given) {
   const auto* whole = reinterpret_cast<const NumpyArray*>(given->base);
   if (Py_TYPE(given->base) != numpy_array || whole->base != nullptr || !(given->flags & IS_WRITEABLE)) return nullptr;
   int8_t dtype = read_dtype(given->dtype, NONE);
-  if (dtype == NONE || dtype != read_dtype(whole->dtype, NONE)) return nullptr;
+  if (dtype == NONE) return nullptr;
+  if (dtype != read_dtype(whole->dtype, NONE)) return take_over(reinterpret_cast<PyObject*>(const_cast<NumpyArray*>(given)));
   PyObject* base = take_over(given->base);
   const at::Tensor* tensor = base == nullptr ? nullptr : plain_tensor(base);
   PyObject* made = nullptr;

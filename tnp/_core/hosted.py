@@ -101,7 +101,7 @@ HOSTED = {
     "tril": "m, k",
     "triu": "m, k",
     "union1d": "ar1, ar2",
-    "unique": "ar, return_index, return_inverse, return_counts if axis is None and equal_nan is sorted is True",
+    "unique": "ar, return_index, return_inverse, return_counts, axis if equal_nan is sorted is True",
     "unique_all": "x",
     "unique_counts": "x",
     "unique_inverse": "x",
@@ -169,13 +169,13 @@ HEADS = {
     **dict.fromkeys([name for name in NAMED if name.startswith("linalg.")], "few_by_numpy"),
     **dict.fromkeys(["linalg.cond", "linalg.eigvalsh", "linalg.matrix_rank"], "few_by_numpy"),
     "argsort": "some_by_numpy",
-    "einsum": "few_by_numpy",
+    **dict.fromkeys(["einsum", "unique"], "few_by_numpy"),
     **dict.fromkeys(["delete", "linalg.trace", "packbits", "pad", "trace", "unpackbits"], "any_by_numpy"),
 }
 """Function -> the head that it calls: for arrays of any size, or because it is faster otherwise from some thousand, or
 some hundred, elements on."""
 
-MANY = {"einsum": "_is_by_element(operands)"}
+MANY = {"einsum": "_is_by_element(operands)", "unique": "axis is None"}
 """Of these the condition under which it is slower otherwise, and calls ``by_numpy``."""
 
 

@@ -13,6 +13,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from backend_torch.kernels import sets as kernels
 from backend_torch.kernels import sorting
+from backend_torch.native import heads
 from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
@@ -284,7 +285,8 @@ def unique_values(x: Any) -> ndarray:
     >>> np.unique_values(np.asarray([1, 1, 2]))
     array([1, 2])
     """
-    return unique(x, equal_nan=False)
+    found = heads.by_numpy(np.unique, x, equal_nan=False)  # sorted, unlike NumPy's result
+    return unique(x, equal_nan=False) if found is None else found
 
 
 @overload

@@ -280,11 +280,15 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> ndarray:
 
 def _by_numpy(function: Any, a: Any, v: Any, mode: Any) -> Any:
     """Let NumPy correlate a line with a short window, as the kernel does; None if the kernel has to."""
-    if not type(a) is type(v) is ndarray or mode.__class__ is not str:
+    if mode.__class__ is not str:
         return None
-    one, other = a.size, v.size  # a comparison of symbolic sizes would be a guard
+    one, other = _length(a), _length(v)  # a comparison of symbolic sizes would be a guard
     known = one.__class__ is other.__class__ is int
     return heads.by_numpy(function, a, v, mode) if known and 0 < min(one, other) <= signal.FEW else None
+
+
+def _length(x: Any) -> Any:
+    return x.size if type(x) is ndarray else len(x) if x.__class__ in (list, tuple) else None
 
 
 def _correlated(one: Any, other: Any, mode: Any) -> ndarray:

@@ -71,10 +71,10 @@ def test_modes(name: str, mode: str, dtype: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("arguments", [
     ([], [1]), ([1], []), ([[1]], [1]), ([1, 2], [[1]]), ([1, 2], [1.5, 1j]), ([1, 2, 3], [1], "some"),
-    ([1, 2, 3], [1, 2], 1),
+    ([1, 2, 3], [1, 2], 1), ([1, 2, 3], (0.5, 1), "same"), ([True, False], [1, 2**40]), (["a"], [1]), ([None], [1]),
 ])  # fmt: skip
 def test_sequences(name: str, arguments: tuple[Any, ...]) -> None:
-    compare(lambda xp: getattr(xp, name)(*arguments), may_raise=ValueError)
+    compare(lambda xp: getattr(xp, name)(*arguments), may_raise=(TypeError, ValueError))
 
 
 @agrees
