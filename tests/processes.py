@@ -30,7 +30,10 @@ TNP = "import numpy, torch, tnp"
 COMPILERS = f"{TNP}; from torch._inductor import compile_fx"
 """For programs of which what tnp imports does not matter; the import takes a few seconds."""
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
-READ_AT_IMPORT = {"OMP_NUM_THREADS", "THP_MEM_ALLOC_ENABLE", "TNP_ALLOCATOR", "TNP_LOG", "TNP_NATIVE", "TORCH_LOGS"}
+READ_AT_IMPORT = {
+    *("GOMP_SPINCOUNT", "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "THP_MEM_ALLOC_ENABLE"),
+    *("TNP_ALLOCATOR", "TNP_LOG", "TNP_NATIVE", "TORCH_LOGS"),
+}
 """Variables that a program can't set for itself: the imports have read them."""
 LIMIT = 280  # seconds that no program comes near
 

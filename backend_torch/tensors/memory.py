@@ -1,4 +1,4 @@
-"""Memory: the allocator's settings, sharing with NumPy and through DLPack, and which tensors overlap.
+"""Memory: settings of the allocator and of threads, sharing with NumPy and through DLPack, and which tensors overlap.
 
 Layer: owns the location of a tensor's bytes, and the sharing of them.
 """
@@ -35,7 +35,19 @@ def _tune_allocator() -> None:
             mallopt(mmap_max, 0)
 
 
+def _tune_threads() -> None:
+    """Let torch's threads look for work, and for each other, for about 0.2 ms before they sleep.
+
+    GNU's OpenMP reads the number of looks when torch loads it, and by default looks for 10 ms. Beside the threads of
+    NumPy's BLAS, or another program on the same cores, an operation then took up to ten times as long. It takes 25 µs
+    to wake a thread.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", "5000")
+
+
 _tune_allocator()
+_tune_threads()
 
 import torch  # noqa: E402  after the settings that it reads
 from torch.utils.weak import WeakTensorKeyDictionary  # noqa: E402
