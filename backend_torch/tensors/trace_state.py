@@ -72,6 +72,7 @@ class _State(threading.local):
     below: Any = None  # what knows tensors from around the step of a loop that is traced below the transforms
     subgraphs = 0  # of branches and loops that are being traced, one in the other
     first_run: Any = None  # of a function that is to be run again: it wants to know of writes to memory from outside
+    is_whole = False  # the trace is all of the function: no statement is left to Python
     reads_strides = False  # Python has, in the trace
     handlers = 0  # of the program's exceptions, around the statement that is being traced
 

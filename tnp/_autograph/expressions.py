@@ -5,6 +5,7 @@ Layer: owns their results for traced values. For every other value they are Pyth
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -25,6 +26,27 @@ from tnp._core.convert import asarray
 from tnp._ufunc import table
 
 Thunk = Callable[[], Any]
+
+
+def _contains(item: Any, items: Any) -> Any:
+    """``item in items``: of a traced number among numbers, or of numbers of which some are traced."""
+    if isinstance(items, ndarray):
+        return truth((items == item).any()) if traced(items) is not None or traced(item) is not None else item in items
+    if type(items) is range:
+        if traced(item) is None or not predicate_like(item) or not items:
+            return item in items
+        return truth((item >= min(items)) & (item <= max(items)) & ((item - items.start) % items.step == 0))
+    if type(items) not in (tuple, list, set, frozenset) or not items:
+        return item in items
+    given = [item, *items]
+    is_number = all(
+        type(each) in (bool, int, float, complex) or (isinstance(each, ndarray) and not each.ndim) for each in given
+    )
+    if not is_number or all(traced(each) is None for each in given):
+        return item in items
+    return truth(functools.reduce(table.logical_or, [asarray(item) == each for each in items]))
+
+
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "Lt": operator.lt,
     "LtE": operator.le,
@@ -34,8 +56,8 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "NotEq": operator.ne,
     "Is": operator.is_,
     "IsNot": operator.is_not,
-    "In": lambda item, items: item in items,
-    "NotIn": lambda item, items: item not in items,
+    "In": _contains,
+    "NotIn": lambda item, items: not_(_contains(item, items)),
 }
 
 

@@ -327,7 +327,8 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        if len(node.ops) == 1 or _binds(node):
+        is_traced = len(node.ops) > 1 or isinstance(node.ops[0], (ast.In, ast.NotIn))
+        if not is_traced or _binds(node):
             return self.generic_visit(node)
         pairs: list[ast.expr] = []
         for operation, value in zip(node.ops, node.comparators, strict=True):

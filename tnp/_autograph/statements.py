@@ -52,7 +52,7 @@ MOST_OPERATIONS = 256
 _FEW_STEPS = 8  # a loop of at most this many steps is unrolled, unless its body has a loop around another
 _MANY_STEPS = 100  # unrolling a loop of at least this many steps warns
 _TOO_MANY_STEPS = 1024  # a loop of so many steps is Python's rather than unrolled
-_TOO_MANY_OPERATIONS = 4096  # or of so many steps times the operations of its first one
+_TOO_MANY_OPERATIONS = 1024  # or of so many steps times the operations of its first one
 _MOST_TIMES = 2**44  # no loop makes more steps
 _FEW = 2**18  # an int that grows by at most this each step never reaches 2**62
 _MOST_ROUNDS = 12  # a loop's body is traced at most this often to find the dtypes of what it carries
@@ -655,7 +655,8 @@ class _Refusal(NamedTuple):
         """Raise if unrolling the loop takes too long, of which a step has so many operations; warn if it takes long."""
         if self.steps < _MANY_STEPS:
             return
-        if self.steps >= _TOO_MANY_STEPS or self.steps * operations > _TOO_MANY_OPERATIONS:
+        is_long = self.steps * operations > _TOO_MANY_OPERATIONS and not trace_state.state.is_whole
+        if self.steps >= _TOO_MANY_STEPS or is_long:
             why = f"{self.what} would be unrolled, each traced and compiled, which takes minutes: {self.reason}"
             raise trace_state.TracedValueError(f"{trace_state.user_line()}: {why}").because(why) from self.error
         if operations:

@@ -943,11 +943,13 @@ class _Signatures:
             outer.note()
             changes: list[Any] = []
             watched = effects.watched(outer.outside, outer.names, self._texts)
+            trace_state.state.is_whole, was_whole = self.fullgraph is True, trace_state.state.is_whole
             with traced_numbers.traced(inside, outer.asks_types), watched:
                 try:
                     result = self.current(*given[0], **given[1])
                     windows.refuse(result)
                 finally:
+                    trace_state.state.is_whole = was_whole
                     changes = outer.changes()
                     outer.undo(changes)
                 for container, held, _ in before:

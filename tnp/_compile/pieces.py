@@ -30,6 +30,7 @@ from tnp._core.dtypes import DtypeError
 from tnp._transforms import pytree
 
 _MOST = 4  # traces of a part with open sizes; then Python runs it for other arguments
+_MOST_MISSES = 16  # calls without a trace for their arguments: to ask for one takes longer than most parts
 _FEW = 4  # operations: Python runs a part of fewer, where there is nothing to fuse
 _LARGE = 2**31  # an int beyond this is not traced
 _LIBRARIES = frozenset({"tnp", "numpy", "torch", *sys.stdlib_module_names} - {"__main__"})
@@ -252,6 +253,7 @@ class _Variant:
         self.is_refused = not _can_be_given([args[index] for index in leaves])  # as all values of these classes
         self.others = [index for index in range(len(args)) if index not in leaves]
         self.is_open = False
+        self.misses = 0  # calls with arguments for which there is no trace
         self._renew(False)
 
     def _renew(self, is_open: bool) -> None:
@@ -289,6 +291,8 @@ class _Variant:
             values = signatures.call(given, {})
         except TooManyError:
             if signatures.most_traces == _MOST:
+                self.misses += 1
+                self.is_refused = self.misses > _MOST_MISSES
                 return self.part.plain(*args)
             if signatures.can_open():
                 self._renew(True)

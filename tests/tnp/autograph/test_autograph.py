@@ -437,3 +437,26 @@ def test_containers_that_called_functions_change() -> None:
     with pytest.raises(NotImplementedError, match=f"{where}: a branch whose condition is traced changes a dict"):
         np.compile(function, backend="eager", fullgraph=True)(np.ones(2))
     assert not kept
+
+
+def test_membership() -> None:
+    def program(xp: Any, x: Any, n: Any) -> Any:
+        out = xp.zeros(600)
+        for i in range(600):
+            if i in (0, 599, 5):
+                out[i] = 1
+            elif i in range(500, 10, -7) or i in range(0):
+                out[i] = 2
+            elif i not in {3, 4} and x[i] in x[:10]:
+                out[i] = 3
+            elif n in [i, 7]:
+                out[i] = 4
+            elif i + 0.5 in (550.5, 51):
+                out[i] = 5
+            elif 3 in (1, 2, 3) and "b" not in ["a"]:
+                out[i] += 0.5
+        return out
+
+    x = numpy.arange(600.0) % 50
+    compiled = np.compile(lambda x, n: program(np, x, n), backend="eager", fullgraph=True)
+    assert_same(program(numpy, x, 540), compiled(np.array(x), np.asarray(540)))

@@ -12,6 +12,7 @@ import torch
 
 import tnp as np
 from tests.oracle import Raised, assert_same, outcome
+from tnp._compile import compile as compile_
 
 X = numpy.random.default_rng(0).uniform(size=50)
 
@@ -628,3 +629,25 @@ def test_a_branch_in_a_batch_that_writes_around_it_runs_by_python() -> None:
     expected = hessian(x)
     with pytest.warns(RuntimeWarning, match=r"is cut at .*test_cuts\.py:\d+: if"):
         numpy.testing.assert_array_equal(np.asnumpy(np.compile(hessian, backend="eager")(x)), np.asnumpy(expected))
+
+
+def test_a_part_whose_numbers_differ_each_time_is_pythons() -> None:
+    def program(x: Any) -> Any:
+        total, weights = x * 0, {0: 1, 1: 4}
+        for i in range(1030):
+            weight = weights.get(i % 3, 2)
+            total = total * 0.9 + np.sin(x) * weight + np.cos(x + i) - np.tanh(x * weight)
+        return total
+
+    x = np.linspace(0, 1, 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        compiled = np.compile(program, backend="eager")
+        result = compiled(x)
+    assert np.allclose(result, program(x))
+    asked = []
+    entry = compile_._Signatures._entry
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compile_._Signatures, "_entry", lambda *args, **kwargs: asked.append(1) or entry(*args, **kwargs))
+        compiled(x)
+    assert len(asked) < 20
