@@ -39,7 +39,8 @@ def sort(tensor: Tensor, dim: int, stable: bool = False, descending: bool = Fals
         return reversed_order(sort(reversed_order(tensor), dim, stable))
     if host.computes(tensor):
         result = tensor.clone()
-        host.array(result).sort(axis=dim, kind="stable" if stable else None)
+        if tensor.stride(dim) or not tensor.dim():  # else all values are one
+            host.array(result).sort(axis=dim, kind="stable" if stable else None)
         return result
     if tensor.is_complex():
         return tensor.gather(dim, argsort(tensor, dim, stable=True))

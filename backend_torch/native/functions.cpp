@@ -342,12 +342,14 @@ PyObject* linspace(PyObject*, PyObject* const* args, Py_ssize_t count) {
     int64_t length = PyLong_AsLongLongAndOverflow(args[2], &overflow);
     bool has_end = args[3] == Py_True;
     int64_t divisions = has_end ? length - 1 : length;
-    if (overflow || divisions <= 0 || length > LARGE || !makes_on_cpu()) return nullptr;
+    if (overflow || divisions <= 0 || !has_bytes({length}) || !makes_on_cpu()) return nullptr;
     double delta = ends[1] - ends[0], step = delta / static_cast<double>(divisions);
     if (!(std::fabs(step) > 0)) return nullptr;
     at::Tensor made = empty({length}, F64);
     auto* out = reinterpret_cast<double*>(writeable_data_of(made));
-    for (int64_t i = 0; i < length; i++) out[i] = static_cast<double>(i) * step + ends[0];
+    in_parts(length, [&](int64_t from, int64_t count) {
+      for (int64_t i = from; i < from + count; i++) out[i] = static_cast<double>(i) * step + ends[0];
+    });
     if (has_end) out[length - 1] = ends[1];
     return wrap_array(std::move(made));
   });
@@ -1571,8 +1573,15 @@ PyObject* reduce_axes(const at::Tensor& tensor, PyObject* given, bool keeps) {
   if (axes.empty() || is_place || is_twice || (!keeps && axes.size() == static_cast<size_t>(dim))) return nullptr;
   bool is_exact = KIND == ANY || KIND == ALL || ((KIND == SUM || KIND == PROD) && !(bit(dtype) & (FLOATS | COMPLEX)));
   bool are_neighbours = axes.back() - axes.front() + 1 == static_cast<int64_t>(axes.size());
-  if (keeps || !is_exact || !are_neighbours || !is_dense(tensor))
-    return by_kernel<KIND>(tensor, at::IntArrayRef(axes), keeps, dtype);
+  if (keeps || !is_exact || !is_dense(tensor)) return by_kernel<KIND>(tensor, at::IntArrayRef(axes), keeps, dtype);
+  if (!are_neighbours) {  // one after the other
+    THPObjectPtr made(reduce_axis<KIND>(tensor, axes.back(), false, dtype));
+    for (axes.pop_back(); made != nullptr && !axes.empty(); axes.pop_back()) {
+      const at::Tensor part = *plain_tensor(made.get());
+      made = reduce_axis<KIND>(part, axes.back(), false, dtype_of(part));
+    }
+    return made.release();
+  }
   c10::IntArrayRef sizes = tensor.sizes();
   Shape shape(sizes.slice(0, axes.front())), strides;
   shape.push_back(c10::multiply_integers(sizes.slice(axes.front(), axes.size())));

@@ -116,6 +116,21 @@ PyObject* numpy_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
       [] { return Py_NewRef(Py_None); });
 }
 
+// Make a tensor over the memory of a new NumPy array in C order; torch's function looks at it twice as long.
+at::Tensor over_new(PyObject* array, c10::IntArrayRef sizes, int8_t dtype, int64_t bytes) {
+  auto release = [](void* owner) {
+    PyGILState_STATE state = PyGILState_Ensure();
+    Py_DECREF(static_cast<PyObject*>(owner));
+    PyGILState_Release(state);
+  };
+  c10::DataPtr data(reinterpret_cast<const NumpyArray*>(array)->data, Py_NewRef(array), release, c10::kCPU);
+  auto storage = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), bytes, std::move(data), nullptr, false);
+  auto impl = c10::make_intrusive<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(c10::DispatchKey::CPU),
+                                                   c10::scalarTypeToTypeMeta(SCALAR_TYPES[dtype]));
+  impl->set_sizes_contiguous(sizes);
+  return at::Tensor(std::move(impl));
+}
+
 // Make a tensor of a new NumPy array: over its memory, or a copy if it is small, because torch takes longer to share.
 at::Tensor tensor_of(PyObject* array) {
   constexpr int64_t SMALL = 8192;  // bytes
@@ -125,7 +140,8 @@ at::Tensor tensor_of(PyObject* array) {
   c10::IntArrayRef sizes(reinterpret_cast<const int64_t*>(given->sizes), given->dim);
   int64_t bytes = itemsize(dtype);
   for (int64_t size : sizes) bytes *= size;
-  if (bytes == 0 || bytes > SMALL) return torch::utils::tensor_from_numpy(array, false);
+  if (bytes == 0) return torch::utils::tensor_from_numpy(array, false);
+  if (bytes > SMALL) return over_new(array, sizes, dtype, bytes);
   at::Tensor made = empty(sizes, dtype);
   std::memcpy(writeable_data_of(made), given->data, bytes);
   return made;

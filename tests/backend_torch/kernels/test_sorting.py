@@ -76,6 +76,13 @@ def test_stable_order_of_many_lines(dtype: np.dtype, shape: tuple[int, ...]) -> 
         np.testing.assert_array_equal(order.numpy(), np.argsort(many, axis, kind="stable"))
 
 
+def test_sort_of_what_is_broadcast() -> None:
+    row = torch.tensor([3.0, 1.0, 2.0])
+    for tensor in (row.expand(4, 3), row[:, None].expand(3, 4), torch.tensor(2.0)):
+        for axis in range(tensor.dim()):
+            np.testing.assert_array_equal(sorting.sort(tensor, axis).numpy(), np.sort(tensor.numpy(), axis))
+
+
 @pytest.mark.parametrize("dtype", ["int32", "uint64", "float32", "float64"])
 @pytest.mark.parametrize("shape", [(9001,), (90, 110), (20, 50, 70)])
 def test_stable_order_of_few_ties(dtype: str, shape: tuple[int, ...]) -> None:
