@@ -409,6 +409,12 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> ndarray:
     (1, 2, 1)
     """
     a = ours(a)
+    if type(a) is ndarray and axis.__class__ is int:
+        shape = a.shape
+        place = axis if axis >= 0 else axis + len(shape) + 1
+        is_axis = 0 <= place <= len(shape)
+        if is_axis and (made := heads.reshape(a, (*shape[:place], 1, *shape[place:]))) is not None:
+            return made
     tensor = tensor_of(a)
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
     return view_of(a, kernels.unsqueeze(tensor, normalize_axes(axes, tensor.dim() + len(axes))))
