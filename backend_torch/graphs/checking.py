@@ -13,7 +13,7 @@ from torch.fx import Interpreter, Node
 
 from backend_torch.graphs.compiling import Executable
 from backend_torch.graphs.graph import Graph
-from backend_torch.tensors import trace_state
+from backend_torch.tensors import memory, trace_state
 from backend_torch.torch_private import modes, traces
 from backend_torch.torch_private.modes import TorchDispatchMode
 from backend_torch.torch_private.operators import schema_of
@@ -120,8 +120,12 @@ def _cause(
             if problem:
                 return f"{node.target} at {node.meta.get('line')} {problem}; "
         return ""
-    with _Log() as log:
-        eager()
+    computes, memory.host_computes = memory.host_computes, False  # what NumPy computes is no operation
+    try:
+        with _Log() as log:
+            eager()
+    finally:
+        memory.host_computes = computes
     _restore(inputs, before)
     for (operation, line, value), (node, found) in zip(log.done, traced.done, strict=False):
         problem = f"was {node.target} when it was traced" if operation is not node.target else _difference(value, found)
