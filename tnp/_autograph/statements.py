@@ -39,7 +39,7 @@ from tnp._autograph.values import (
 )
 from tnp._core.base import SCALARS, ndarray, wrap
 from tnp._core.mask_selection import Selection
-from tnp._core.strided_views import Left, Shares, Source, follow_writes, is_whole
+from tnp._core.strided_views import Left, Shares, Source, follow_writes, is_whole, root
 from tnp._transforms.control_flow import source_of
 
 Tensor = Any
@@ -719,7 +719,7 @@ def _named_besides(names: Iterable[str]) -> set[int]:
     for frame in trace_state.frames_of_function("._tnp_"):
         for name, value in frame.f_locals.items():
             if name not in known and not name.startswith("_tnp_"):
-                tensors += [leaf.tensor for leaf in _arrays(value)]
+                tensors += [root(leaf) for leaf in _arrays(value)]  # to read a view of a trace that is over would fail
     return set(map(backend.storage_of, tensors))
 
 

@@ -351,6 +351,7 @@ def item(array: Any, key: Any) -> Any:
     wide, ranges = _parsed(array, key)
     lengths = [None if each is None or isinstance(each.length, int) else each.length for each in ranges]
     error = trace_state.value_error("__getitem__")
+    error.line = trace_state.user_line()  # where the graph is cut, if a result is such a slice
     has_fixed = any(each is not None and isinstance(each.length, int) for each in ranges)
     part = None if has_fixed else ((lambda: array[wide]), ranges)
     return Window(lambda: _moved(array[wide], ranges), lengths, (array, key), error, part)

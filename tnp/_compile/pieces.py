@@ -32,6 +32,8 @@ from tnp._transforms import pytree
 _MOST = 4  # traces of a part with open sizes; then Python runs it for other arguments
 _MOST_MISSES = 16  # calls without a trace for their arguments: to ask for one takes longer than most parts
 _FEW = 4  # operations: Python runs a part of fewer, where there is nothing to fuse
+_FEW_OF_NUMBERS = 32  # the same of numbers alone: one operation takes 0.1 µs, and the call of a part 3
+_MOST_LEAVES = 64
 _LARGE = 2**31  # an int beyond this is not traced
 _LIBRARIES = frozenset({"tnp", "numpy", "torch", *sys.stdlib_module_names} - {"__main__"})
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, range, slice, type, type(Ellipsis)})
@@ -286,7 +288,7 @@ class _Variant:
             given = tuple([asarray(x) if i in self.open else x for i, x in enumerate(args)])
         signatures = self.signatures
         try:
-            if signatures.traces == 0 and signatures.operations(given) < _FEW and not self.part.part.has_loops:
+            if signatures.traces == 0 and not self.part.part.has_loops and signatures.operations(given) < _few(given):
                 return self.part.by_python("it has few operations")(*args)
             values = signatures.call(given, {})
         except TooManyError:
@@ -315,6 +317,12 @@ class _Variant:
         return tuple([_python(value) for value in values])
 
 
+def _few(args: tuple[Any, ...]) -> int:
+    """Return the number of operations from which on a part with these arguments is compiled."""
+    sizes = [leaf.size for leaf in args if pytree.is_array(leaf)]
+    return _FEW_OF_NUMBERS if sizes and max(sizes) == 1 else _FEW
+
+
 def _python(value: Any) -> Any:
     """Return a variable with Python's numbers in place of those that a graph computed."""
     if type(value) is number:
@@ -329,8 +337,12 @@ def _holds_number(value: Any) -> bool:
 
 
 def _can_be_given(values: list[Any]) -> bool:
-    """Whether a graph may have variables as arguments: no iterator, and no container that it would change once only."""
-    return all(map(_is_known, [leaf for _, leaf in pytree.named(values, "")]))
+    """Whether a graph may have variables as arguments: no iterator, and no container that it would change once only.
+
+    A list of many arrays is Python's: to recognise each of them takes longer than to make one array of it.
+    """
+    leaves = [leaf for _, leaf in pytree.named(values, "")]
+    return len(leaves) <= _MOST_LEAVES and all(map(_is_known, leaves))
 
 
 def _is_known(leaf: Any) -> bool:

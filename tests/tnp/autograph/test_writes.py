@@ -9,6 +9,7 @@ import pytest
 
 import tnp as np
 from backend_torch.graphs import loop_lowering
+from tests.oracle import assert_same
 from tests.tnp.autograph.test_autograph import same
 
 
@@ -145,3 +146,20 @@ def test_a_while_loop_that_swaps_the_callers_array_is_refused() -> None:
     copying = np.compile(lambda u, tolerance: swapped_while(u.copy(), tolerance), backend="eager", fullgraph=True)
     given = numpy.arange(10.0) ** 2
     numpy.testing.assert_allclose(np.asnumpy(copying(np.asarray(given), np.asarray(1e-2))), swapped_while(given, 1e-2))
+
+
+def test_a_view_that_an_inner_loop_leaves() -> None:
+    """The outer loop is traced twice, and in the second trace the variable still holds the view of the first."""
+
+    def program(xp: Any, b: Any) -> Any:
+        keep = xp.ones(40, bool)
+        for i in range(40):
+            for j in range(i + 1, 40):
+                row = b[j]
+                if row[0] > b[i, 1]:
+                    keep[j] = False
+        return keep
+
+    b = numpy.random.default_rng(0).random((40, 2))
+    compiled = np.compile(lambda b: program(np, b), backend="eager", fullgraph=True)
+    assert_same(program(numpy, b), compiled(np.array(b)))

@@ -651,3 +651,37 @@ def test_a_part_whose_numbers_differ_each_time_is_pythons() -> None:
         patch.setattr(compile_._Signatures, "_entry", lambda *args, **kwargs: asked.append(1) or entry(*args, **kwargs))
         compiled(x)
     assert len(asked) < 20
+
+
+def test_what_is_before_a_returned_slice_is_compiled() -> None:
+    def runs(x: Any) -> Any:
+        values, k = np.zeros(len(x)), 0
+        values[0] = x[0]
+        for i in range(1, len(x)):
+            if x[i] != values[k]:
+                k += 1
+                values[k] = x[i]
+        return values[: k + 1]
+
+    compiled = np.compile(runs, backend="eager")
+    x = np.asarray(numpy.random.default_rng(0).integers(0, 2, 300) * 1.0)
+    assert_same(np.asnumpy(runs(x)), compiled(x))
+    assert "a loop of the graph" in str(compiled.explain(x))
+
+
+def test_a_list_of_many_numbers_is_pythons() -> None:
+    def smoothed(x: Any) -> Any:
+        level, gain, out = 0.0, 1.0, []
+        for value in x:
+            gain = gain / (gain + 0.1)
+            level = level + gain * (value - level)
+            gain = (1 - gain) * gain + 0.01
+            out.append(level)
+        return np.array(out)
+
+    compiled = np.compile(smoothed, backend="eager")
+    x = np.asarray(numpy.random.default_rng(0).random(300))
+    assert_same(np.asnumpy(smoothed(x)), compiled(x))
+    explanation = str(compiled.explain(x))
+    assert "0 graphs" in explanation
+    assert "it has few operations" in explanation
