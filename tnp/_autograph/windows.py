@@ -68,10 +68,18 @@ def _binary(ufunc: Any, swapped: bool) -> Any:
 
 def _in_place(ufunc: Any) -> Any:
     def written(self: Window, other: Any) -> Window:
-        if self.source is None:
-            raise unsupported("a write in place to what was computed")
-        array, key = self.source
-        _write_result(array, key, ufunc, self.__array_ufunc__(ufunc, "__call__", self, other))
+        result = self.__array_ufunc__(ufunc, "__call__", self, other)
+        if self.source is not None:
+            array, key = self.source
+            _write_result(array, key, ufunc, result)
+            return self
+        if self.scope is not trace_state.state.scopes[-1]:
+            raise unsupported("a write in place, in a branch or a loop, to what was computed before it")
+        if len(result.lengths) != self.ndim or result.values.shape != self.values.shape:
+            raise unsupported("a write in place of another shape")
+        _check_kind(result.dtype, self.dtype, ufunc)
+        values = result.values.astype(self.dtype)
+        self._values = lambda: values
         return self
 
     return written
@@ -132,6 +140,7 @@ class Window:
         self.lengths = tuple(lengths)
         self.source = source
         self.error = error  # where it leaves the graph
+        self.scope = trace_state.state.scopes[-1]  # the trace, branch or loop in which it is made
         self.part = part  # the array that it is a part of, and the places of its slices there
 
     @property
@@ -326,6 +335,8 @@ def taking(function: Any) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         given = [part for each in args for part in (each if type(each) in (list, tuple) else (each,))]
         if not any(type(each) is Window for each in given):
+            if function.__name__ == "arange" and any(traced(each) is not None for each in args):
+                return _counted(*args, **kwargs)
             return function(*args, **kwargs)
         found = _FUNCTIONS.get(function.__name__)
         is_read = function.__name__ in _READING and not any(map(_is_of_open_length, given))
@@ -340,6 +351,24 @@ def taking(function: Any) -> Any:
         return found(*args, **kwargs)
 
     return call
+
+
+def _counted(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, **options: Any) -> Any:
+    """``arange`` up to a number that a graph computes, if the counters of loops tell how large that is at most."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    least, most = _ends(start), _ends(stop)
+    if least is None or most is None or type(step) is not int or step != 1:
+        return arange(start, stop, step, dtype, **options)  # raises
+    values = (arange(max(most[1] - least[0], 0), **options) + start).astype(np.int64 if dtype is None else dtype)
+    return kept(values, [whole_number(clip(asarray(stop - start), 0, None))])
+
+
+def _ends(value: Any) -> tuple[int, int] | None:
+    """Return the least and the largest value of an int, if the counters of loops tell them."""
+    if type(value) is int:
+        return value, value
+    line = line_of(value)
+    return None if line is None else (line.ends[0], line.ends[1])
 
 
 def item(array: Any, key: Any) -> Any:
@@ -399,9 +428,13 @@ def update(array: Any, key: Any, value: Callable[[], Any], name: str) -> None:
 
 def _write_result(array: ndarray, key: Any, ufunc: Any, result: Any) -> None:
     """Write the result of a ufunc in place."""
-    if not np.can_cast(result.dtype, array.dtype, "same_kind"):
-        getattr(np, ufunc.__name__).resolve_dtypes((array.dtype, result.dtype, array.dtype))  # raises NumPy's error
+    _check_kind(result.dtype, array.dtype, ufunc)
     write(array, key, result)
+
+
+def _check_kind(given: np.dtype, target: np.dtype, ufunc: Any) -> None:
+    if not np.can_cast(given, target, "same_kind"):
+        getattr(np, ufunc.__name__).resolve_dtypes((target, given, target))  # raises NumPy's error
 
 
 def write(array: ndarray, key: Any, value: Any) -> None:

@@ -65,6 +65,68 @@ def test_functions(function: Function, dtype: str) -> None:
         assert_same(numpy.asarray(expected), actual, rtol=1e-5 if dtype == "f4" else 1e-10)
 
 
+def weights(xp: Any, x: Any, n: Any) -> Any:
+    w = xp.exp(x[:n] - x[:n].max())
+    v, wide = w, w[None]
+    w /= w.sum()
+    w *= 2
+    u = w - 1
+    u -= v
+    return (w * x[:n]).sum() + v.sum() + u.sum() + wide.max()
+
+
+def test_writes_in_place_to_what_was_computed() -> None:
+    x = numpy.linspace(0.1, 1, 8)
+    compiled = np.compile(lambda x, n: weights(np, x, n), backend="eager", fullgraph=True)
+    assert_same(numpy.asarray(weights(numpy, x, 5)), compiled(np.array(x), np.asarray(5)), rtol=1e-12)
+
+
+def in_a_branch(x: Any, n: Any) -> Any:
+    w = x[:n] * 2
+    if x[0] > 0:
+        w += 1
+    return w.sum()
+
+
+def of_ints(x: Any, n: Any) -> Any:
+    w = x[:n].astype(int)
+    w += 0.5
+    return w.sum()
+
+
+def of_another_shape(x: Any, n: Any) -> Any:
+    w = x[:n] * 2
+    w += x[:3, None][:, :n]
+    return w.sum()
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "message"),
+    [
+        (in_a_branch, NotImplementedError, "a write in place, in a branch or a loop, to what was computed before it"),
+        (of_ints, TypeError, "Cannot cast ufunc 'add' output from dtype..float64.. to dtype..int64.. with casting"),
+        (of_another_shape, NotImplementedError, "a write in place of another shape"),
+    ],
+)
+def test_refused_writes_in_place(function: Function, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        np.compile(function, backend="eager", fullgraph=True)(np.linspace(0.1, 1, 8), np.asarray(5))
+
+
+def test_arange_up_to_a_counter() -> None:
+    def program(xp: Any, x: Any) -> Any:
+        out = xp.zeros(60)
+        for t in range(1, 60):
+            out[t] = (xp.arange(t) * x[:t]).sum() + (xp.arange(t, 60) * x[t:]).sum() + xp.arange(t, 20).sum()
+            out[t] += xp.arange(2, t + 3, dtype=float).std() + xp.arange(t).max()
+        return out
+
+    x = numpy.linspace(0, 1, 60)
+    compiled = np.compile(lambda x: program(np, x), backend="eager", fullgraph=True)
+    assert_same(program(numpy, x), compiled(np.array(x)), rtol=1e-10)
+    assert "a loop of the graph" in str(compiled.explain(np.array(x)))
+
+
 def test_nan_in_a_slice() -> None:
     x = numpy.array([3.0, 1.0, numpy.nan, 2.0, 5.0])
     for name in ("sort", "median", "argsort", "nansum", "nanmax", "nanmean"):
