@@ -35,21 +35,26 @@ def _tune_allocator() -> None:
             mallopt(mmap_max, 0)
 
 
-def _tune_threads() -> None:
-    """Let torch's threads look for work, and for each other, for about 0.2 ms before they sleep.
+def _tunes_threads() -> bool:
+    """Let torch's threads look for work, and for each other, for about 0.2 ms before they sleep; False if told already.
 
     GNU's OpenMP reads the number of looks when torch loads it, and by default looks for 10 ms. Beside the threads of
     NumPy's BLAS, or another program on the same cores, an operation then took up to ten times as long. It takes 25 µs
     to wake a thread.
     """
-    if "OMP_WAIT_POLICY" not in os.environ:
-        os.environ.setdefault("GOMP_SPINCOUNT", "5000")
+    if {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
+        return False
+    os.environ["GOMP_SPINCOUNT"] = "5000"
+    return True
 
 
 _tune_allocator()
-_tune_threads()
+_has_told = _tunes_threads()
 
 import torch  # noqa: E402  after the settings that it reads
+
+if _has_told:
+    del os.environ["GOMP_SPINCOUNT"]  # programs that this one starts have threads of their own
 from torch.utils.weak import WeakTensorKeyDictionary  # noqa: E402
 
 from backend_torch.tensors import out_of_memory, trace_state  # noqa: E402
