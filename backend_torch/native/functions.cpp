@@ -194,7 +194,9 @@ void fill(const at::Tensor& made, const char* one) {
   int8_t dtype = dtype_of(made);
   auto loop = copy_loop(dtype, dtype);
   char* data = writeable_data_of(made);
-  in_parts(made.numel(), [&](int64_t from, int64_t count) { loop(data + from * itemsize(dtype), one, count, 1, 0); });
+  int64_t n = made.numel(), least = std::max(LARGE, (int64_t{1} << 20) / itemsize(dtype));  // a thread starts in that time
+  if (n <= least) return loop(data, one, n, 1, 0);
+  in_threads(n, [&](int64_t from, int64_t count) { loop(data + from * itemsize(dtype), one, count, 1, 0); }, least);
 }
 
 enum Filled { ZEROS, ONES, NOTHING };
