@@ -145,6 +145,11 @@ class View:
         """Whether these are all elements of the buffer, in order."""
         return not self.offset and not self.of_parts and self.is_plain and math.prod(self.shape) == self.buffer.size
 
+    def is_at(self, other: View) -> bool:
+        """Whether two views are the same elements of one memory."""
+        places = [(each.shape, each.strides, each.offset, each.of_parts) for each in (self, other)]
+        return self.buffer is other.buffer and (places[0] == places[1] or (self.is_whole and other.is_whole))
+
     @property
     def start(self) -> str:
         """The C++ of a pointer to the buffer."""

@@ -592,7 +592,7 @@ class _Frame:
         """Write a value, of the view's dtype, to memory."""
         buffer = view.buffer
         value = broadcast(value, view.shape)
-        if isinstance(value, View) and value.buffer is buffer and _is_at(value, view):
+        if isinstance(value, View) and value.is_at(view):
             return  # computed in place
         self.before_write(buffer)
         if buffer in value.reads and math.prod(view.shape) > 1:
@@ -988,12 +988,6 @@ def _is_same(one: Any, other: Node) -> bool:
     first, second = one.meta["val"], other.meta["val"]
     places = [(each.shape, each.stride(), each.storage_offset()) for each in (first, second)]
     return _storage(first) == _storage(second) and places[0] == places[1]
-
-
-def _is_at(one: View, other: View) -> bool:
-    """Whether two views of one memory are the same elements."""
-    places = [(each.shape, each.strides, each.offset, each.of_parts) for each in (one, other)]
-    return places[0] == places[1] or (one.is_whole and other.is_whole)
 
 
 def _is_used_to_write(node: Node) -> bool:

@@ -494,6 +494,11 @@ class Operation:
 
     def _where(self, condition: Value, one: Value, other: Value) -> Value:
         c, a, b = [broadcast(each, self.shape) for each in (condition, one, other)]
+        if isinstance(a, View) and isinstance(b, View) and a.is_at(b):
+            return a.like(a.shape, a.strides, copied=True)
+        if isinstance(b, Lazy) and not b.reads and not b.cost and self.dtype in (torch.float32, torch.float64):
+            if b.at(["0"] * len(self.shape)) == literal(0, self.dtype):
+                return pointwise("where_or_zero", self.dtype, self.shape, [c, a])
         return pointwise("where", self.dtype, self.shape, [c, a, b])
 
     def masked_fill(self) -> Value:

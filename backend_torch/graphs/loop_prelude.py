@@ -325,6 +325,10 @@ INEXACT(sin) INEXACT(cos) INEXACT(tan) INEXACT(asin) INEXACT(acos) INEXACT(atan)
 INEXACT(tanh) INEXACT(asinh) INEXACT(acosh) INEXACT(atanh) INEXACT(erf) INEXACT(erfc)
 inline bool truth(const bool& a) { return *reinterpret_cast<const unsigned char*>(&a) != 0; }
 template <class T> inline T where(bool c, T a, T b) { return c ? a : b; }
+template <class T> inline T where_or_zero(bool c, T a) {  // g++ makes vectors of this in half of the instructions
+  using I = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+  return bits<T>(bits<I>(a) & -I(c));
+}
 template <class T> using complex = c10::complex<T>;
 template <class T> inline complex<T> where(bool c, complex<T> a, complex<T> b) {
   return {c ? a.real() : b.real(), c ? a.imag() : b.imag()};

@@ -99,6 +99,25 @@ def test_searches_and_histograms_in_steps_are_cpp(dtype: str, monkeypatch: pytes
     check(program, x, line)
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
+def test_chosen_elements_in_steps(dtype: str) -> None:
+    def program(xp: Any, x: Any, y: Any) -> Any:
+        total = xp.zeros(4, x.dtype)
+        for i in range(200):
+            chosen = x[abs(y) > i / 100]
+            kept = xp.where(abs(y) > 0.5, x, x)
+            x[i % 40] = -i
+            total[0] += chosen.sum() + kept[i % 40]
+            total[1] += xp.where(abs(y) > 0.5, x, 0).sum()
+            total[2] += xp.where(abs(y) > 0.5, y, -y).max()
+            total[3] += xp.where(y != y, 0, y)[i % 40]
+        return total, x
+
+    random = numpy.random.default_rng(0)
+    x, y = [(random.normal(size=40) * 3).astype(dtype) for _ in range(2)]
+    check(program, x, y)
+
+
 def test_an_operation_that_a_step_calls_fails() -> None:
     def program(a: Any, k: Any) -> Any:
         total = a * 0
