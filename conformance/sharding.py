@@ -26,8 +26,8 @@ TIMEOUT = 60.0  # seconds that a process waits for the others, of which one may 
 PLAIN = (bool, int, float, complex, str)  # types of results that are not arrays
 ROUNDED = {
     "NumPy's loops compute the whole, torch's a part": "arcsinh asinh cbrt cosh expm1 hypot log1p logaddexp sinh sqrt",
-    "so they do with AVX-512": "acos acosh arccos arccosh arcsin arctan arctan2 arctanh asin atan atan2 atanh exp log "
-    "log10 log2 logaddexp2 tan tanh",
+    "so they do with AVX-512": "acos acosh arccos arccosh arcsin arctan arctan2 arctanh asin atan atan2 atanh exp exp2 "
+    "log log10 log2 logaddexp2 tan tanh",
     "torch rounds otherwise at a vector's end than within": "float_power pow power",
 }
 """Reason -> the ufuncs whose results on a part may have other bits than on the whole, on some processors."""
