@@ -391,6 +391,11 @@ def shares(x: ndarray) -> Shares:
             (x.place.view(tensor), True, when) if is_exact and tensor.stride() == strides else (tensor, False, None)
             for tensor, is_exact, when in shares(x.origin)
         ]
+    left: ndarray = x
+    while type(left) is indirect and type(left.place) is not Left:
+        left = left.origin
+    if type(left) is indirect:
+        return [(tensor, False, None) for tensor, *_ in shares(left)]
     return [(root(x), False, None)]
 
 

@@ -588,13 +588,24 @@ def read_after_a_write(a: Any, flag: Any) -> Any:
     return b
 
 
+def turned_in_a_branch(a: Any, flag: Any) -> Any:
+    b = a
+    if flag > -5:
+        if flag > 0:
+            b = a.reshape(9)[::-1].reshape(3, 3)
+        else:
+            b[:, ::-1][0, 0] = 5
+        a = b[:, ::-1]
+    return a[:, ::-1], a
+
+
 @pytest.mark.filterwarnings("ignore:.* is cut at:RuntimeWarning")
 @pytest.mark.parametrize("part", [lambda x: x, lambda x: x.T, lambda x: x[::-1], lambda x: x[:, ::-1].T])
 @pytest.mark.parametrize(
     "function",
     [
         *(part_of_a_choice, transposed_choice, views_of_an_own_array, chosen_and_turned, reshaped_choice),
-        read_after_a_write,
+        *(read_after_a_write, turned_in_a_branch),
     ],
 )
 def test_a_view_of_a_choice_is_a_view_as_a_result(function: Callable[..., Any], part: Callable[[Any], Any]) -> None:
