@@ -920,9 +920,9 @@ class Operation:
     def searchsorted(self) -> Value:
         line, value = self.args[:2]
         if self.packet is aten.searchsorted:
-            if self.kwargs.get("side") == "left" or self.argument(5, "sorter") is not None or len(line.shape) != 1:
+            if self.kwargs.get("sorter") is not None or len(line.shape) != 1:
                 raise Unsupported("such a search is not lowered")
-            is_right = self.argument(3, "right", False) or self.kwargs.get("side") == "right"
+            is_right = self.kwargs.get("right", False) or self.kwargs.get("side") == "right"
         else:
             is_right = self.args[2]
         if line.dtype is not value.dtype or line.dtype.is_complex:

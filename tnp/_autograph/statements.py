@@ -652,7 +652,7 @@ class _Refusal(NamedTuple):
     error: Exception
 
     def check(self, operations: int) -> None:
-        """Raise if unrolling the loop takes too long, of which a step has so many operations; warn if it takes long."""
+        """Raise if unrolling a loop whose steps have so many operations takes minutes; warn if it takes long."""
         if self.steps < _MANY_STEPS:
             return
         is_long = self.steps * operations > _TOO_MANY_OPERATIONS and not trace_state.state.is_whole
@@ -677,7 +677,7 @@ def _try_staged(
         around.restored()
         what, reason = f"the {stop - start} steps of a loop", str(error) or type(error).__name__
         refusal = _Refusal(what, reason, 0 if isinstance(error, _Short) else stop - start, error.with_traceback(None))
-        refusal.check(0)
+        refusal.check(0)  # of too many steps the first one need not run
         return refusal
     return None
 

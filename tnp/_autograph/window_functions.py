@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tnp._autograph.windows import Window, kept, masked, unsupported
+from backend_torch.kernels import value_checks
+from tnp._autograph.windows import Window, demand, kept, masked, unsupported
 from tnp._core.convert import asarray
 from tnp._indexing.selection import where
 from tnp._manipulation.joining import stack
@@ -86,7 +87,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
 def average(a: Any, axis: Any = None, weights: Any = None) -> Any:
     if weights is None:
         return a.mean(axis)
-    return (a * weights).sum(axis) / weights.sum(axis)
+    total = weights.sum(axis)
+    demand((total != 0).all(), value_checks.WEIGHTLESS)
+    return (a * weights).sum(axis) / total
 
 
 def nansum(a: Any, axis: Any = None) -> Any:
@@ -97,12 +100,12 @@ def nanmean(a: Any, axis: Any = None) -> Any:
     return _shared(nansum(a, axis), (a == a).sum(axis))
 
 
-def nanmax(a: Any, axis: Any = None) -> Any:
-    return _without_nan(a, -np.inf).max(axis)
+def nanmax(a: Any) -> Any:
+    return where((a == a).any(), _without_nan(a, -np.inf).max(), np.nan).astype(a.dtype)
 
 
-def nanmin(a: Any, axis: Any = None) -> Any:
-    return _without_nan(a, np.inf).min(axis)
+def nanmin(a: Any) -> Any:
+    return where((a == a).any(), _without_nan(a, np.inf).min(), np.nan).astype(a.dtype)
 
 
 def _without_nan(a: Window, fill: float) -> Window:
@@ -184,15 +187,11 @@ def _with_the_rest_last(a: Window) -> Any:
     return masked(a.values, a.lengths, a.dtype.type(last))
 
 
-def array_equal(a1: Any, a2: Any) -> Any:
-    return (a1 == a2).all()
-
-
 ROWS: dict[str, Callable[..., Any]] = {
     **{
         each.__name__: _plain(each)
         for each in (
-            array_equal, average, corrcoef, count_nonzero, cov, cumprod, cumsum, diff, flip, median, nanmax, nanmean,
+            average, corrcoef, count_nonzero, cov, cumprod, cumsum, diff, flip, median, nanmax, nanmean,
             nanmin, nansum, norm, ptp, std, trapezoid, var, vdot,
         )
     },

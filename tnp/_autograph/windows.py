@@ -240,7 +240,8 @@ class Window:
             lengths = [None if each is None else next(left) for each in items]
             return Window(lambda: self.values[key], [*lengths, *left])
         (item, *others) = items
-        if others or self.lengths[0] is None or not (_is_integer(item) or type(item) is slice):
+        is_part = type(item) is slice or (_is_integer(item) and type(item) is not bool)
+        if others or self.lengths[0] is None or not is_part:
             raise unsupported("an index")
         values, length = self._part(item)
         return kept(values, [*[length] * isinstance(item, slice), *self.lengths[1:]])
