@@ -21,6 +21,7 @@ from tnp._core.convert import asnumpy, tensor_of, tensor_of_shape
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import normalize_axes, unassignable
 from tnp._core.index_arguments import check_output
+from tnp._core.strided_views import put_back
 from tnp._statistics.averages import aligned_weights
 from tnp._statistics.nanfunctions import nanmean
 from tnp._ufunc import errstate
@@ -252,13 +253,13 @@ def nanpercentile(
     return _quantile(a, q, 100, axis, out, method, keepdims, weights, True)
 
 
-def _fitted(found: Tensor, target: Tensor, of_nan: bool, picked: bool) -> Tensor:
-    """Write to ``out`` as NumPy does: by ``take``, by ``add``, or by assignment in the functions that skip NaN."""
-    if picked and not of_nan:
+def _fitted(found: Tensor, target: Tensor, picked: bool) -> Tensor:
+    """Return what is written to ``out``, as NumPy does it: by ``take`` or by ``add``."""
+    if picked:
         check_output(wrap_array(target), tuple(found.shape), found.dtype, "ndarray.take")
         return found
     given, wanted = to_numpy[found.dtype], to_numpy[target.dtype]
-    if not of_nan and not np.can_cast(given, wanted, "same_kind"):
+    if not np.can_cast(given, wanted, "same_kind"):
         raise TypeError(f"Cannot cast ufunc 'add' output from {given!r} to {wanted!r} with casting rule 'same_kind'")
     try:
         return found.expand(target.shape)
@@ -333,7 +334,7 @@ def _quantile(
     else:
         found = _of_all_lanes(lanes, q, weak, method)
     if skip_nan:
-        errstate.warn_where(found, found.isnan, "All-NaN slice encountered")
+        errstate.warn_where(found, lambda: kernels.valid_count(lanes) == 0, "All-NaN slice encountered")
     found = found.reshape((*found.shape[:-1], *q.shape))
     found = found.movedim(tuple(range(-q.ndim, 0)), tuple(range(q.ndim)))
     if weights is not None or not of_nan:
@@ -343,8 +344,11 @@ def _quantile(
     if keepdims is not _NoValue and keepdims:
         for dim in sorted(axes):
             found = found.unsqueeze(dim + q.ndim)
+    if target is not None and of_nan:
+        wrap_array(target)[...] = wrap(found)
+        return put_back(out, target)
     if target is not None:
-        found = _fitted(found, target, of_nan, method in _AT_ELEMENTS or (method == "linear" and q.dtype.kind in "iu"))
+        found = _fitted(found, target, method in _AT_ELEMENTS or (method == "linear" and q.dtype.kind in "iu"))
     if target is None and weights is not None:
         return wrap_array(found)  # no scalar, as in NumPy
     return deliver(found, out, target, "quantile")

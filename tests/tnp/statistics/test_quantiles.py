@@ -101,6 +101,21 @@ def test_errors(arguments: dict[str, Any]) -> None:
     compare(lambda xp: xp.quantile(sample(xp, (3, 4), "float64"), 0.5, **arguments), raises=(TypeError, ValueError))
 
 
+@pytest.mark.parametrize("shape", [(), (2,), (1, 2), (3,), (4, 2)])
+@pytest.mark.parametrize("value", [1.0, -1.0, 3e9, 1e300, np.inf, np.nan])
+@pytest.mark.parametrize("name", ["nanmedian", "nanquantile"])
+def test_one_result_is_assigned_to_integers_as_a_number(name: str, value: float, shape: tuple[int, ...]) -> None:
+    def written(xp: Any) -> Any:
+        x, out = xp.asarray([value]), xp.zeros(shape, "int32")
+        if name == "nanmedian":
+            return xp.nanmedian(x, out=out)
+        q = [[0.5, 0.5]] if shape and np.isfinite(value) and abs(value) < 2**31 else 0.5
+        with xp.errstate(invalid="ignore"):
+            return xp.nanquantile(x, q, out=out), xp.nanquantile(x, 0.5, weights=[1], method="inverted_cdf", out=out)
+
+    compare(written, may_raise=(OverflowError, ValueError))
+
+
 @pytest.mark.parametrize("shape", [(2, 1, 4), (2, 3, 4), (2, 0, 4), (2, 1, 1), (1, 4), (3, 3, 4)])
 @pytest.mark.parametrize("name", ["median", "nanmedian", "quantile", "nanquantile", "percentile", "nanpercentile"])
 def test_kept_axes_in_a_longer_output(name: str, shape: tuple[int, ...]) -> None:
