@@ -307,14 +307,14 @@ def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: Any) -> None:
     arr = target_of(arr, indices, values)
     target = writeable_tensor(arr, f"put_along_axis() argument 1 must be an array, not {type(arr).__name__}")
     tensor, picks, dim = along(target, tensor_of(indices, device=target.device), axis)
-    source = value_of(values, arr)
+    value = value_of(values, arr)
+    source = indexing.picked_value(value, picks.dim())
 
     def check(selected: tuple[int, ...]) -> None:
         if not assignable(tuple(source.shape), selected):
-            raise unpicked(tuple(source.shape), selected)
+            raise unpicked(tuple(value.shape), selected)
 
     picks = within(tensor, picks, dim, check)
-    source = indexing.without_leading_ones(source, picks.dim())
     if axis is None:
         selection.put_flat(target, picks, source.expand(picks.shape))
     else:

@@ -353,6 +353,14 @@ def test_take_along_axis_arguments(indices: Any, axis: Any) -> None:
     )
 
 
+@pytest.mark.parametrize("shape", [(2, 0, 1), (2, 0, 3), (0, 1, 1), (3, 1, 0, 2), (2, 1, 1)])
+def test_put_along_axis_values_without_elements(shape: tuple[int, ...]) -> None:
+    def put(xp: Any) -> Any:
+        xp.put_along_axis(xp.zeros((0, 1)), xp.zeros((0, 2), int), xp.zeros(shape), 0)
+
+    compare(put, may_raise=ValueError)
+
+
 def test_put_along_no_axis_writes_through() -> None:
     x = tnp.zeros((2, 3)).T
     tnp.put_along_axis(x, tnp.asarray([1, -1]), tnp.asarray([5.0, 6.0]), None)
