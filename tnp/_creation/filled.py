@@ -274,7 +274,7 @@ def full(
     """
     if (made := heads.full(shape, fill_value, dtype, order, device, like)) is not None:
         return made
-    two_orders(order)  # NumPy makes the array first
+    as_shape(_not_none(shape)), numpy_dtype(dtype), two_orders(order)  # NumPy makes the array first
     value, dtype = _fill(fill_value, dtype, shape)
     if device is None and memory.is_tensor(value):
         device = value.device

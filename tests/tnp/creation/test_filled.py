@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tnp
-from tests.oracle import ALL, agrees, compare
+from tests.oracle import ALL, agrees, compare, ours, outcome
 
 SHAPES = [(), 3, (2, 3), [2, 0], (np.int64(2), 1), np.array([2, 3])]
 
@@ -202,6 +202,13 @@ def test_too_little_memory() -> None:
 @pytest.mark.parametrize("order", [99, "Q", "K", "A"])
 def test_the_order_is_read_before_the_value(order: Any) -> None:
     compare(lambda xp: xp.full(3, 2**63 - 1, "int32", order), raises=(TypeError, ValueError))
+
+
+@pytest.mark.parametrize("shape", [1, 1.5, None, -1])
+@pytest.mark.parametrize("dtype", ["x", 99, None, np.zeros(0, int)])
+def test_the_order_is_read_after_shape_and_dtype(shape: Any, dtype: Any) -> None:
+    errors = [outcome(lambda xp: xp.full(shape, 1, dtype, "K"), xp).error for xp in (np, ours())]
+    assert (type(errors[1]), str(errors[1])) == (type(errors[0]), str(errors[0]))
 
 
 def test_none_is_a_value() -> None:
