@@ -154,7 +154,7 @@ def cumulative_sum(
     >>> np.cumulative_sum(np.asarray([1, 2, 3]), include_initial=True)
     array([0, 1, 3, 6])
     """
-    if not include_initial and type(x) is ndarray and x.ndim == 1:
+    if include_initial is False and type(x) is ndarray and x.ndim == 1:
         if (found := heads.cumsum(x, axis, dtype, out)) is not None:
             return found
     return _cumulative(CUMSUM, x, axis, dtype, out, include_initial, 0)
@@ -198,7 +198,7 @@ def cumulative_prod(
     >>> np.cumulative_prod(np.asarray([1, 2, 3]))
     array([1, 2, 6])
     """
-    if not include_initial and type(x) is ndarray and x.ndim == 1:
+    if include_initial is False and type(x) is ndarray and x.ndim == 1:
         if (found := heads.cumprod(x, axis, dtype, out)) is not None:
             return found
     return _cumulative(CUMPROD, x, axis, dtype, out, include_initial, 1)
@@ -212,11 +212,12 @@ def _cumulative(row: Accumulation, x: Any, axis: Any, dtype: Any, out: Any, incl
         if array.ndim != 1:
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
         axis = 0
-    if not include_initial:
-        return row.accumulate(array, axis, dtype, out)
+    if out is None or not include_initial:  # NumPy asks for the flag's truth last
+        scanned = row.accumulate(array, axis, dtype, out)
+        return wrap_array(kernels.after_value(scanned.tensor, first, axis)) if include_initial else scanned
     axis = integer_axis(axis, array.ndim)
-    target = None if out is None else output_of(out)
-    scanned = row.accumulate(array, axis, to_numpy[target.dtype] if dtype is None and target is not None else dtype)
+    target = output_of(out)
+    scanned = row.accumulate(array, axis, to_numpy[target.dtype] if dtype is None else dtype)
     return deliver(kernels.after_value(scanned.tensor, first, axis), out, target, "accumulate")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.oracle import ALL, agrees, compare, sample
+from tests.oracle import ALL, agrees, compare, ours, outcome, sample
 from tests.tnp.math.test_reductions import close
 
 CUMULATIVE = ["cumsum", "cumprod"]
@@ -72,6 +72,18 @@ def test_array_api_names(name: str, dtype: str) -> None:
             )
     compare(lambda xp: getattr(xp, name)(sample(xp, (3,), dtype), include_initial=True), **close(dtype))
     compare(lambda xp: getattr(xp, name)(xp.asarray(3, dtype=dtype)))
+
+
+@pytest.mark.parametrize("out", [False, True])
+@pytest.mark.parametrize("axis", [-3, (0, 1), None])
+@pytest.mark.parametrize("name", ARRAY_API)
+def test_an_initial_value_is_asked_for_in_numpys_order(name: str, axis: Any, out: bool) -> None:
+    def scanned(xp: Any) -> Any:
+        options = {"out": xp.zeros(2)} if out else {}
+        return getattr(xp, name)(xp.ones(1), axis=axis, include_initial=xp.zeros((2, 0)), **options)
+
+    errors = [outcome(scanned, xp).error for xp in (np, ours())]
+    assert (type(errors[1]), str(errors[1])) == (type(errors[0]), str(errors[0]))
 
 
 @pytest.mark.parametrize("name", ARRAY_API)
