@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes
 
 import tnp
-from tests.oracle import ALL, agrees, compare, sample
+from tests.oracle import ALL, agrees, compare, ours, outcome, sample
 
 
 @pytest.mark.parametrize(("one", "other"), list(itertools.combinations_with_replacement(ALL, 2)))
@@ -245,6 +245,12 @@ def test_repeat_in_every_dtype(xp, dtype):
 def test_counts(xp, repeats):
     counts = xp.asarray(repeats) if isinstance(repeats, np.ndarray) else repeats
     return xp.repeat(xp.asarray([[1, 2, 3], [4, 5, 6]]), counts, axis=0)
+
+
+@pytest.mark.parametrize("counts", [2, [2]])
+def test_counts_of_unsigned_integers(counts: Any) -> None:
+    errors = [outcome(lambda xp: xp.repeat(1, xp.asarray(counts, "u8")), xp).error for xp in (np, ours())]
+    assert (type(errors[1]), str(errors[1])) == (type(errors[0]), str(errors[0]))
 
 
 @given(array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3), st.data())
