@@ -280,11 +280,12 @@ class Ufunc:
         try:
             resolved = self._resolved(tuple(dtypes), casting, **self._fixed(dtype, signature, sig))
         except TypeError as error:
-            has_loop = type(error) is not TypeError  # NumPy refuses the casts of Python's integers first
-            if has_loop and dtype is not None and (kind := np.dtype(dtype).kind) in "biu":
-                for value in tensors:
+            if type(error) is not TypeError and int in map(type, tensors) and not self._compares_exactly(dtypes):
+                loops = (*dtypes[: self.nin], *[None] * self.nout)
+                loops = self._resolved(loops, "unsafe", **self._fixed(dtype, signature, sig))
+                for value, wanted in zip(tensors, loops, strict=False):  # NumPy reads Python's integers before it casts
                     if type(value) is int:
-                        long_of(value) if kind == "b" else np.array(value, dtype)
+                        long_of(value) if wanted.kind == "b" else np.array(value, wanted)
             raise
         if has_numbers:
             for operand, wanted in zip(operands, resolved, strict=False):
@@ -305,10 +306,14 @@ class Ufunc:
                 for value, wanted in zip(tensors, resolved[: self.nin], strict=True)
             ]
         except OverflowError:
-            if self.__name__ not in COMPARISONS or any(np.dtype(d).kind not in "iu" for d in dtypes[: self.nin]):
-                raise  # NumPy compares integers alone with what they can't hold, and no booleans
+            if not self._compares_exactly(dtypes):
+                raise
             inputs = [_beyond(value) for value in tensors]
         return inputs, targets, home
+
+    def _compares_exactly(self, dtypes: Sequence[Any]) -> bool:
+        """Whether this compares integers, no booleans: NumPy compares them with what they can't hold."""
+        return self.__name__ in COMPARISONS and all(np.dtype(dtype).kind in "iu" for dtype in dtypes[: self.nin])
 
     def _compares_integers(self, dtypes: Sequence[Any]) -> bool:
         """Whether this compares integers: no dtype is too small for it."""
@@ -511,7 +516,10 @@ class BinaryUfunc(Ufunc):
     def _build_inplace_weak(self, key: tuple[Any, Any]) -> tuple[Loop, Any]:
         given, scalar_type = key
         dtype = to_numpy[given]
-        resolved = self._numpy.resolve_dtypes((dtype, weak_dtype(scalar_type), dtype))
+        try:
+            resolved = self._numpy.resolve_dtypes((dtype, weak_dtype(scalar_type), dtype))
+        except TypeError:
+            raise NotWeak from None  # the number decides which error it is
         right = self._tensor_dtype(resolved[1])
         if self._kernel.scalar_right is not None and given is right is self._tensor_dtype(resolved[0]):
             return writing.written(self._kernel.scalar_right, None), numbers(right, scalar_type)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import pickle
 import warnings
@@ -12,7 +13,7 @@ import pytest
 import torch
 
 import tnp
-from tests.oracle import ALL, INTEGERS, REAL, agrees, compare, sample
+from tests.oracle import ALL, INTEGERS, REAL, Raised, agrees, compare, ours, outcome, sample
 
 UFUNCS = sorted({value.__name__ for value in vars(tnp).values() if isinstance(value, tnp.ufunc)})
 
@@ -484,6 +485,23 @@ def test_a_python_scalar_is_cut_to_the_dtype_where_that_is_unsafe(value: Any, dt
         may_raise=(OverflowError, TypeError, ValueError),
     )
     compare(lambda xp: xp.clip(xp.arange(3), value, 5, **options), may_raise=OverflowError)
+
+
+@pytest.mark.parametrize("options", [{"dtype": "bool"}, {"casting": "no"}, {"casting": "unsafe"}, {}], ids=str)
+@pytest.mark.parametrize("value", [300, -1, 2**63, 2**64, 2**1030], ids=["300", "-1", "2**63", "2**64", "2**1030"])
+@pytest.mark.parametrize("name", ["add", "true_divide", "bitwise_xor", "less", "logical_and", "arctan2"])
+def test_an_integer_is_read_before_casts_are_checked(name: str, value: int, options: dict[str, str]) -> None:
+    for given, out in itertools.product(["bool", "int8", "uint64", "float32"], ["bool", "int8", "float16"]):
+        for operands in (lambda x: (x, value)), (lambda x: (value, x)):
+            call = lambda xp: getattr(xp, name)(*operands(xp.zeros(1, given)), out=xp.zeros(1, out), **options)  # noqa: B023, E731
+            found = [outcome(call, xp) for xp in (np, ours())]
+            errors = [(type(each.error), str(each.error)) if isinstance(each, Raised) else None for each in found]
+            assert errors[0] == errors[1]
+
+
+@agrees(raises=OverflowError)
+def test_an_integer_is_read_before_the_cast_of_an_operator_in_place(xp: Any) -> Any:
+    return operator.ixor(xp.zeros(1, bool), 2**64 - 1)
 
 
 # Operands of other classes, and outputs.
