@@ -10,6 +10,7 @@ that computes in dtype ``result``. ``axes`` is an int, a non-empty tuple, or Non
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ from backend_torch.tensors.constants import is_constant
 from backend_torch.tensors.dtypes import REAL_OF, SIGNED
 from backend_torch.tensors.memory import is_readable, known
 from backend_torch.tensors.out_of_memory import explaining
+from backend_torch.tensors.shape import iterated_axes, laid_out
 
 Tensor = torch.Tensor
 Loop = Callable[..., Tensor]
@@ -351,6 +353,17 @@ def flattened(tensor: Tensor, axes: Axes) -> Tensor:
     return moved if len(dims) == 1 else moved.flatten(-len(dims))
 
 
+def in_memory_order(reduced: Tensor, tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+    """Return a result with the order of the operand's axes in memory, which NumPy's iterator gives it."""
+    if reduced.dim() < 2 or not host.has_sizes(tensor) or tensor.is_contiguous():
+        return reduced
+    order = iterated_axes(tensor)
+    if not keepdims:
+        removed = _dims(axes, tensor)
+        order = tuple([axis - bisect(removed, axis) for axis in order if axis not in removed])
+    return laid_out(reduced, order)
+
+
 def unflattened(tensor: Tensor, axes: Axes, source: Tensor) -> Tensor:
     """Return a reduced ``tensor`` with the removed axes of ``source`` as axes of length 1."""
     for dim in _dims(axes, source):
@@ -577,7 +590,8 @@ def count_nonzero(tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
         return torch.count_nonzero(tensor)
     if axes == ():
         return (tensor != 0).to(torch.int64)
-    return count(tensor if tensor.dtype is torch.bool else tensor != 0, axes, keepdims)
+    counted = count(tensor if tensor.dtype is torch.bool else tensor != 0, axes, keepdims)
+    return in_memory_order(counted, tensor, axes, keepdims)
 
 
 def true_count(mask: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Tensor:
@@ -588,7 +602,9 @@ def true_count(mask: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keep
 
 def total(tensor: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     """Sum in the tensor's own dtype; over no axes, return the tensor itself."""
-    return sum(tensor.dtype, tensor.dtype)(tensor, axes, keepdims) if axes else tensor
+    if not axes:
+        return tensor
+    return in_memory_order(sum(tensor.dtype, tensor.dtype)(tensor, axes, keepdims), tensor, axes, keepdims)
 
 
 def quotient(total: Tensor, count: Tensor | float) -> Tensor:

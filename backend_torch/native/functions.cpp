@@ -482,6 +482,23 @@ void gather(char* to, int8_t into, const char* from, int8_t dtype, c10::IntArray
   });
 }
 
+c10::SmallVector<int64_t, 6> memory_axes(const at::Tensor& tensor) {
+  c10::SmallVector<int64_t, 6> axes;
+  for (int64_t axis = tensor.dim() - 1; axis >= 0; axis--) {  // the fastest first, as NumPy's iterator sorts them
+    size_t place = axes.size();
+    int64_t stride = tensor.sizes()[axis] == 1 ? 0 : tensor.strides()[axis];
+    for (size_t i = axes.size(); i-- > 0;) {
+      int64_t other = tensor.sizes()[axes[i]] == 1 ? 0 : tensor.strides()[axes[i]];
+      if (stride == 0 || other == 0) continue;  // it says nothing
+      if (other <= stride) break;
+      place = i;
+    }
+    axes.insert(axes.begin() + place, axis);
+  }
+  std::ranges::reverse(axes);
+  return axes;
+}
+
 bool keeps_c_order(c10::IntArrayRef sizes, c10::IntArrayRef strides) {
   int64_t outer = std::numeric_limits<int64_t>::max();
   for (size_t axis = 0; axis < sizes.size(); axis++) {
@@ -1381,6 +1398,26 @@ PyObject* reduce_rows(const at::Tensor& tensor, PyObject* given, bool keeps) {
   return wrap_array(std::move(made));
 }
 
+// Return a result of a reduction with the operand's order of axes in memory, which NumPy's iterator gives it.
+at::Tensor in_memory_order(at::Tensor&& made, const at::Tensor& tensor, at::OptionalIntArrayRef axes, bool keeps) {
+  if (made.dim() < 2 || tensor.dim() < 3 || !axes.has_value() || is_dense(tensor)) return std::move(made);
+  Shape places, sizes, strides, laid(made.dim());  // the axes of the result, the slowest first
+  for (int64_t axis : memory_axes(tensor)) {
+    auto is_removed = [&](int64_t each) { return (each < 0 ? each + tensor.dim() : each) == axis; };
+    auto is_before = [&](int64_t each) { return (each < 0 ? each + tensor.dim() : each) < axis; };
+    if (!keeps && std::ranges::any_of(*axes, is_removed)) continue;
+    places.push_back(keeps ? axis : axis - std::ranges::count_if(*axes, is_before));
+    sizes.push_back(made.sizes()[places.back()]);
+    strides.push_back(made.strides()[places.back()]);
+  }
+  int8_t dtype = dtype_of(made);
+  at::Tensor result = empty(sizes, dtype);
+  gather(writeable_data_of(result), dtype, data_of(made), dtype, sizes, strides.data());
+  for (size_t i = 0; i < places.size(); i++) laid[places[i]] = result.strides()[i];
+  result.unsafeGetTensorImpl()->set_sizes_and_strides(made.sizes(), laid);
+  return result;
+}
+
 // Make a scalar of the number that a kernel writes. The memory is reused: new memory would take a tenth of the time.
 template <class Write>
 PyObject* wrap_total(int8_t dtype, Write&& write) {
@@ -1400,15 +1437,16 @@ PyObject* by_kernel(const at::Tensor& tensor, at::OptionalIntArrayRef axes, bool
     int8_t of = bit(dtype) & COUNTED ? F64 : dtype;
     return wrap_total(of, [&](at::Tensor& total) { at::cpu::mean_out(total, tensor, axes, false, SCALAR_TYPES[of]); });
   }
+  auto wrap_laid = [&](at::Tensor&& made) { return wrap(in_memory_order(std::move(made), tensor, axes, keeps)); };
   switch (KIND) {
-    case SUM: return bit(dtype) & (FLOATS | COMPLEX) ? wrap(at::cpu::sum(tensor, axes, keeps)) : nullptr;
+    case SUM: return bit(dtype) & (FLOATS | COMPLEX) ? wrap_laid(at::cpu::sum(tensor, axes, keeps)) : nullptr;
     case MEAN:
-      if (bit(dtype) & (FLOATS | COMPLEX)) return wrap(at::cpu::mean(tensor, axes, keeps));
-      return bit(dtype) & COUNTED ? wrap(at::cpu::mean(tensor, axes, keeps, at::kDouble)) : nullptr;
+      if (bit(dtype) & (FLOATS | COMPLEX)) return wrap_laid(at::cpu::mean(tensor, axes, keeps));
+      return bit(dtype) & COUNTED ? wrap_laid(at::cpu::mean(tensor, axes, keeps, at::kDouble)) : nullptr;
     case MAX:
     case MIN:
       if (!(bit(dtype) & (FLOATS | COUNTED)) || !axes.has_value()) return nullptr;
-      return wrap(KIND == MAX ? at::cpu::amax(tensor, *axes, keeps) : at::cpu::amin(tensor, *axes, keeps));
+      return wrap_laid(KIND == MAX ? at::cpu::amax(tensor, *axes, keeps) : at::cpu::amin(tensor, *axes, keeps));
     default: return nullptr;
   }
 }
@@ -1549,7 +1587,7 @@ PyObject* spread(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (!(ddof >= 0 && ddof < static_cast<double>(line.n))) return nullptr;
     int64_t n = tensor->numel();
     const char* data = data_of(*tensor);
-    return visit(dtype_of(*tensor), [&](auto zero) -> PyObject* {
+    PyObject* made = visit(dtype_of(*tensor), [&](auto zero) -> PyObject* {
       using S = decltype(zero);
       if constexpr (std::is_class_v<S>)
         return nullptr;  // float16 and complex numbers
@@ -1557,6 +1595,10 @@ PyObject* spread(PyObject*, PyObject* const* args, Py_ssize_t count) {
         return spread_floats<IS_ROOT, std::conditional_t<std::is_same_v<S, float>, float, double>>(
             reinterpret_cast<const S*>(data), n, line, ddof);
     });
+    if (made == nullptr || tensor != &copy || line.sizes.size() < 2) return made;
+    THPObjectPtr owned(made);
+    const at::Tensor &before = *plain_tensor(args[0]);
+    return wrap(in_memory_order(at::Tensor(*plain_tensor(made)), before, at::IntArrayRef(axis), args[3] == Py_True));
   });
 }
 

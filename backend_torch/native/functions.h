@@ -25,6 +25,9 @@ PyObject* transposed(PyObject* x);
 // Copy the elements of a strided array in C order, cast to a dtype.
 void gather(char* to, int8_t into, const char* from, int8_t dtype, c10::IntArrayRef sizes, const int64_t* strides);
 
+// The axes from the slowest to the fastest in memory.
+c10::SmallVector<int64_t, 6> memory_axes(const at::Tensor& tensor);
+
 // Whether a copy that keeps the order of the axes in memory is in C order.
 bool keeps_c_order(c10::IntArrayRef sizes, c10::IntArrayRef strides);
 

@@ -464,15 +464,6 @@ def in_order(tensor: Tensor, order: str) -> Tensor:
         raise out_of_memory.explained(error) from None
 
 
-def in_order_of(tensor: Tensor, source: Tensor) -> Tensor:
-    """The tensor's values without gaps, its axes in the order of another's in memory, of as many axes."""
-    if source.is_contiguous():
-        return in_order(tensor, "C")
-    strides = source.stride()
-    axes = sorted(range(source.dim()), key=lambda axis: -strides[axis])
-    return in_order(tensor.permute(axes), "C").permute(sorted(range(source.dim()), key=axes.__getitem__))
-
-
 def copied(tensor: Tensor, order: str = "K") -> Tensor:
     """A copy in C or Fortran order; 'A' and 'K' keep the tensor's own where torch can."""
     try:

@@ -6,13 +6,13 @@ normalised.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 
 from backend_torch.tensors import out_of_memory
 from backend_torch.tensors.dtypes import SIGNED
-from backend_torch.tensors.memory import is_fortran, reversed_axes, sliced
+from backend_torch.tensors.memory import in_order, is_fortran, owned, reversed_axes, sliced
 
 Tensor = torch.Tensor
 
@@ -20,20 +20,30 @@ Tensor = torch.Tensor
 def memory_axes(tensor: Tensor) -> tuple[int, ...]:
     """Return the axes from the slowest to the fastest in memory: NumPy's order "K".
 
-    An axis of stride 0 does not affect the order, and keeps its place, as in NumPy's iterator.
+    An axis of stride 0 does not affect the order, and keeps its place.
     """
-    strides = tensor.stride()
-    axes: list[int] = []
-    for axis, stride in enumerate(strides):
-        position = axis
-        for place in range(axis - 1, -1, -1):
-            other = strides[axes[place]]
+    return tuple(_sorted(tensor.stride(), range(tensor.dim()), lambda one, other: one > other))
+
+
+def iterated_axes(tensor: Tensor) -> tuple[int, ...]:
+    """Return the axes as `memory_axes`, but where some have stride 0 or length 1 as NumPy's iterator sorts them."""
+    strides = [0 if size == 1 else stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True)]
+    return tuple(_sorted(strides, reversed(range(tensor.dim())), lambda one, other: one < other)[::-1])
+
+
+def _sorted(strides: Sequence[int], axes: Iterable[int], precedes: Callable[[int, int], bool]) -> list[int]:
+    """Insert axis after axis, where a stride of 0 compares with none: the order depends on who comes first."""
+    found: list[int] = []
+    for axis in axes:
+        position, stride = len(found), strides[axis]
+        for place in reversed(range(len(found))):
+            other = strides[found[place]]
             if stride and other:
-                if stride <= other:
+                if not precedes(stride, other):
                     break
                 position = place
-        axes.insert(position, axis)
-    return tuple(axes)
+        found.insert(position, axis)
+    return found
 
 
 def inverse(axes: Sequence[int]) -> tuple[int, ...]:
@@ -42,6 +52,18 @@ def inverse(axes: Sequence[int]) -> tuple[int, ...]:
     for place, axis in enumerate(axes):
         places[axis] = place
     return tuple(places)
+
+
+def laid_out(tensor: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """Return the values without gaps, in memory from the slowest of these axes to the fastest."""
+    if all(map(int.__eq__, axes, range(len(axes)))):
+        return in_order(tensor, "C")
+    return owned(in_order(tensor.permute(axes), "C").permute(inverse(axes)))
+
+
+def laid_out_as(tensor: Tensor, source: Tensor) -> Tensor:
+    """Return the values without gaps, in the order in which NumPy's iterator sorts the axes of ``source``, as many."""
+    return in_order(tensor, "C") if source.is_contiguous() else laid_out(tensor, iterated_axes(source))
 
 
 def effective_order(tensor: Tensor, order: str) -> str:

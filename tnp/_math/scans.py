@@ -13,6 +13,7 @@ import numpy as np
 from backend_torch.kernels import scans as kernels
 from backend_torch.native import heads
 from backend_torch.tensors.dtypes import to_numpy
+from backend_torch.tensors.shape import laid_out_as
 from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import tensor_of, tensors_of
 from tnp._core.dtypes import native
@@ -61,7 +62,7 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> ndar
     """
     if axis.__class__ is int and isinstance(a, ndarray) and a.tensor.dim() and dtype is None and out is None:
         try:
-            return wrap(_cumsum[a.tensor.dtype](a.tensor, axis))
+            return wrap(laid_out_as(_cumsum[a.tensor.dtype](a.tensor, axis), a.tensor))
         except FAILURES:
             pass
     return CUMSUM.accumulate(*_line(a, axis), native(dtype), out)
@@ -102,7 +103,7 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> nda
     """
     if axis.__class__ is int and isinstance(a, ndarray) and a.tensor.dim() and dtype is None and out is None:
         try:
-            return wrap(_cumprod[a.tensor.dtype](a.tensor, axis))
+            return wrap(laid_out_as(_cumprod[a.tensor.dtype](a.tensor, axis), a.tensor))
         except FAILURES:
             pass
     return CUMPROD.accumulate(*_line(a, axis), native(dtype), out)

@@ -14,6 +14,7 @@ from backend_torch.kernels import signal
 from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
+from backend_torch.tensors.shape import laid_out_as
 from tnp._core.base import SCALARS, ndarray, wrap, wrap_array
 from tnp._core.convert import asarray, tensor_of, tensors_of
 from tnp._core.dtypes import tensor_dtype
@@ -98,7 +99,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> nd
                 "required."
             )
         slopes.append(moveaxis(_derivative(moveaxis(array, dim, -1), step, edge_order, dtype), -1, dim))
-    laid = [wrap_array(memory.owned(memory.in_order_of(slope.tensor, array.tensor))) for slope in slopes]
+    laid = [wrap_array(memory.owned(laid_out_as(slope.tensor, array.tensor))) for slope in slopes]
     return laid[0] if len(axes) == 1 else tuple(laid)
 
 

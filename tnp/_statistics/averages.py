@@ -48,7 +48,9 @@ def _directly(loops: Loops, a: Any, axis: Any, *options: Any) -> Any:
     """Call torch's function for an array that has elements; None if it can't be called, or fails."""
     if type(a) in PLAIN and (axis is None or (axis.__class__ is int and a.tensor.dim())) and a.tensor.numel():
         try:
-            return wrap(loops[a.tensor.dtype](a.tensor, axis, *options))
+            tensor = a.tensor
+            reduced = loops[tensor.dtype](tensor, axis, *options)
+            return wrap(reduced if tensor.dim() < 3 else kernels.in_memory_order(reduced, tensor, axis, options[0]))
         except FAILURES:
             pass
     return None
@@ -110,7 +112,9 @@ def mean(
     if where is True and axes and not kernels.is_integer(result) and not _holds_integers(target):
         if not kernels.size_of(tensor.shape, axes):
             warn("Mean of empty slice", RuntimeWarning)
-        averaged = kernels.mean(tensor.dtype, result)(tensor, axes, kept(keepdims))
+        keepdims = kept(keepdims)
+        averaged = kernels.mean(tensor.dtype, result)(tensor, axes, keepdims)
+        averaged = kernels.in_memory_order(averaged, tensor, axes, keepdims)
     else:
         mask = None if where is True else mask_of(where, tensor)
         total, count = _total(tensor, axes, kept(keepdims), _accumulator(result), mask)
@@ -352,7 +356,8 @@ def _variance(
             and not _is_wider(tensor, compute)
             and not _holds_integers(target)
         ):
-            return cast(kernel(tensor.dtype, compute)(tensor, axes, kept(keepdims), ddof), result)
+            spread = kernel(tensor.dtype, compute)(tensor, axes, kept(keepdims), ddof)
+            return cast(kernels.in_memory_order(spread, tensor, axes, kept(keepdims)), result)
     total, count = squares(tensor, axes, kept(keepdims), compute, mask, mean)
     if mask is not None:
         errstate.warn_where(count, lambda: count <= ddof, "Degrees of freedom <= 0 for slice")

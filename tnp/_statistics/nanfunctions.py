@@ -89,7 +89,8 @@ def nansum(
         and where is True
     ):
         try:
-            return wrap(_nansum[a.tensor.dtype](a.tensor, axis, keepdims))
+            reduced = _nansum[a.tensor.dtype](a.tensor, axis, keepdims)
+            return wrap(kernels.in_memory_order(reduced, a.tensor, axis, keepdims))
         except FAILURES:
             pass
     return SUM.reduce(_filled(a, 0), axis, dtype, out, keepdims, initial, where)

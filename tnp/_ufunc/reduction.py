@@ -20,6 +20,7 @@ from backend_torch.tensors.casting import cast
 from backend_torch.tensors.constants import constant
 from backend_torch.tensors.dtypes import to_numpy
 from backend_torch.tensors.memory import copied, may_overlap
+from backend_torch.tensors.shape import laid_out_as
 from tnp._core.base import ndarray, wrap
 from tnp._core.convert import output_tensor, tensor_of, tensor_of_shape
 from tnp._core.dtype_table import Loops
@@ -111,7 +112,9 @@ class Reduction:
             and where is True
         ):
             try:
-                return wrap(self.loops[a.tensor.dtype](a.tensor, axis, keepdims))
+                tensor = a.tensor
+                reduced = self.loops[tensor.dtype](tensor, axis, keepdims)
+                return wrap(reduced if tensor.dim() < 3 else kernels.in_memory_order(reduced, tensor, axis, keepdims))
             except FAILURES:
                 pass
         if dtype is not None:
@@ -174,7 +177,7 @@ class Reduction:
             reduced = kernels.with_initial(self._kernel(result, result), reduced, start)
         if given and self._numpy is np.add and kernels.may_be_negative_zero(start):
             reduced = kernels.with_negative_zeros(reduced, tensor, start, axes, keepdims)
-        return reduced
+        return kernels.in_memory_order(reduced, tensor, axes, keepdims)
 
     def _chosen(self, tensor: Tensor, mask: Tensor, axes: Any, keepdims: bool, start: Tensor) -> Tensor:
         """Reduce the elements under a true mask one by one, in order, after the initial value."""
@@ -244,7 +247,7 @@ class Accumulation:
             tensor = copied(tensor)
         result = resolve(self._numpy, tensor.dtype, dtype, None if target is None else target.dtype)
         try:
-            scanned = self._kernel(tensor.dtype, result)(tensor, dim)
+            scanned = laid_out_as(self._kernel(tensor.dtype, result)(tensor, dim), tensor)
         except RuntimeError as error:
             raise explain(error) from None
         if target is not None and target.shape != scanned.shape:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from typing import Any
 
 import numpy as np
@@ -52,6 +54,67 @@ def test_axes(name: str, dtype: str) -> None:
                 ),
                 **close(dtype),
             )
+
+
+def permuted(xp: Any, shape: tuple[int, ...], dtype: str) -> tuple[Any, ...]:
+    """Views of an array whose axes are in another order in memory; of one all elements along an axis are the same."""
+    x = sample(xp, shape, dtype)
+    every_second = sample(xp, (2, *shape[1:]), dtype)[:, ::2]
+    one_axis_more = xp.broadcast_to(x[:, None], (shape[0], 3, *shape[1:]))
+    return (
+        *[x.transpose(axes) for axes in itertools.permutations(range(3))],
+        every_second.transpose(2, 0, 1),
+        x[..., ::-1].transpose(1, 2, 0),
+        x[:1].transpose(1, 2, 0),
+        one_axis_more.transpose(3, 1, 0, 2),
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int64", "uint8", "bool"])
+@pytest.mark.parametrize("name", [*REDUCTIONS, *ARGS, "count_nonzero", "ptp", "add.reduce", "hypot.reduce"])
+def test_order_of_axes_in_memory(name: str, dtype: str) -> None:
+    if (name, dtype) in {("ptp", "bool"), ("hypot.reduce", "complex128")}:
+        return
+    axes: list[Any] = [0, 1, -1] if name in ARGS else [0, 1, -1, (0, 1), (2, 0)]
+    for axis, keepdims in itertools.product(axes, (False, True)):
+
+        def reduced(xp: Any, axis: Any = axis, keepdims: bool = keepdims) -> Any:
+            function = functools.reduce(getattr, name.split("."), xp)
+            views = permuted(xp, (3, 2, 4), dtype)
+            if name == "count_nonzero":  # a copy of a broadcast view: see the known difference order-of-mixed-layouts
+                views = views[:-1]
+            return [function(view, axis=axis, keepdims=keepdims) for view in views]
+
+        compare(reduced, **close("float16" if name == "hypot.reduce" else dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
+@pytest.mark.parametrize("name", [*REDUCTIONS, "count_nonzero", "mean", "std", "nansum", "nanmax"])
+def test_order_of_axes_of_many_elements(name: str, dtype: str) -> None:
+    for axis in (0, 1, 2):
+        compare(
+            lambda xp, axis=axis: [
+                getattr(xp, name)(x.transpose(order) % 5 + 1, axis=axis, **({"dtype": float} if name == "prod" else {}))
+                for x in [xp.arange(33600).reshape(30, 28, 40).astype(dtype)]
+                for order in itertools.permutations(range(3))
+            ],
+            rtol=1e-5,
+        )
+
+
+@pytest.mark.parametrize("options", [{"where": True}, {"initial": 2}, {"dtype": "complex64"}, {"out": ...}])
+def test_order_of_axes_with_options(options: dict[str, Any]) -> None:
+    def summed(xp: Any, axis: int) -> Any:
+        given = dict(options)
+        views = permuted(xp, (3, 2, 4), "float32")[: -1 if "where" in given else None]
+        masks = [view > 2 for view in views]
+        return [
+            xp.add.reduce(view, axis, **(given | ({"where": mask} if "where" in given else {})))
+            for view, mask in zip(views, masks, strict=True)
+        ]
+
+    for axis in (0, 1, 2):
+        compare(summed, axis, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", ALL)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.oracle import ALL, agrees, compare, ours, outcome, sample
-from tests.tnp.math.test_reductions import close
+from tests.tnp.math.test_reductions import close, permuted
 
 CUMULATIVE = ["cumsum", "cumprod"]
 ARRAY_API = ["cumulative_sum", "cumulative_prod"]
@@ -19,6 +20,24 @@ ARRAY_API = ["cumulative_sum", "cumulative_prod"]
 def test_axes(name: str, dtype: str) -> None:
     for axis in (None, 0, 1, -1):
         compare(lambda xp, axis=axis: getattr(xp, name)(sample(xp, (3, 4), dtype), axis=axis), **close(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int64", "uint8", "bool"])
+@pytest.mark.parametrize(
+    "name",
+    [*CUMULATIVE, *ARRAY_API, "add.accumulate", "maximum.accumulate", "logical_or.accumulate", "hypot.accumulate"],
+)
+def test_order_of_axes_in_memory(name: str, dtype: str) -> None:
+    if (name, dtype) == ("hypot.accumulate", "complex128"):
+        return
+    for axis in (0, 1, -1):
+
+        def scanned(xp: Any, axis: int = axis) -> Any:
+            function = functools.reduce(getattr, name.split("."), xp)
+            views = (*permuted(xp, (3, 2, 4), dtype), sample(xp, (3, 4), dtype).T, sample(xp, (6, 4), dtype)[::2].T)
+            return [function(view, axis=axis) for view in views]
+
+        compare(scanned, **close("float16" if name == "hypot.accumulate" else dtype))
 
 
 @pytest.mark.parametrize("given", ALL)

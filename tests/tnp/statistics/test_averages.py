@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tnp
 from tests.oracle import ALL, FLOATS, INTEGERS, agrees, compare, sample
-from tests.tnp.math.test_reductions import close
+from tests.tnp.math.test_reductions import close, permuted
 
 SPREADS = ["var", "std"]
 NAMES = ["mean", "median", *SPREADS]
@@ -29,6 +29,23 @@ def test_axes(name: str, dtype: str) -> None:
                 ),
                 **close("float64" if np.dtype(dtype).kind in "biu" else dtype),
             )
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "complex128", "int64", "bool"])
+@pytest.mark.parametrize("name", ["mean", *SPREADS])
+def test_order_of_axes_in_memory(name: str, dtype: str) -> None:
+    for axis in (0, 1, -1, (0, 1), (2, 0)):
+        for options in ({}, {"keepdims": True}, {"where": True}, {"dtype": "complex128"}):
+
+            def reduced(xp: Any, axis: Any = axis, options: Any = options) -> Any:
+                views = permuted(xp, (3, 2, 4), dtype)[: -1 if "where" in options else None]
+                masks = [{"where": abs(view) >= 0} if "where" in options else {} for view in views]
+                return [
+                    getattr(xp, name)(view, axis=axis, **(options | mask))
+                    for view, mask in zip(views, masks, strict=True)
+                ]
+
+            compare(reduced, **close("float64" if np.dtype(dtype).kind in "biu" else dtype))
 
 
 @pytest.mark.parametrize("given", ALL)
