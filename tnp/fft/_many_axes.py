@@ -6,7 +6,7 @@ Layer: owns how ``s`` and ``axes`` name the axes and the number of points along 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -14,21 +14,24 @@ from backend_torch.kernels import fft as kernels
 from tnp._core.base import ndarray
 from tnp._core.convert import asarray, tensors_of
 from tnp._core.errors import normalize_axis, warn
-from tnp.fft._one_axis import check_norm, checked_real, delivered, line, points, real_result
+from tnp.fft._one_axis import checked_real, delivered, place, real_result
 
 Tensor = Any
 
 
 def _grid(
-    tensor: Tensor, s: Any, axes: Any, norm: Any, half: bool = False, halved: bool = False
+    tensor: Tensor, s: Any, axes: Any, norm: Any, swaps: bool, half: bool = False, halved: bool = False
 ) -> tuple[list[int], list[int]]:
-    """Return the number of points along each axis, and the axes.
+    """Return the number of points along each axis, and the axes, checked in NumPy's order.
 
     ``half`` says that the last axis has only half of the frequencies, by which its default length is found; ``halved``
-    that the result has.
+    that the result has; ``swaps`` that the transform is an inverse.
     """
-    if s is None and isinstance(axes, (dict, set)):
-        list(np.take(tuple(tensor.shape), cast(Any, axes)))  # NumPy raises the error
+    sizes = tuple(tensor.shape)
+    if s is not None:
+        lengths = list(s)
+    else:
+        lengths = list(sizes) if axes is None else _lengths(sizes, axes)
     if axes is None:
         if s is not None:
             warn(
@@ -38,10 +41,10 @@ def _grid(
                 "array of dimension k.",
                 DeprecationWarning,
             )
-        axes = range(-(tensor.dim() if s is None else len(s)), 0)
-    if s is not None and len(s) != len(axes):
+        axes = range(-len(lengths), 0)
+    if len(lengths) != len(axes):
         raise ValueError("Shape and axes have different lengths.")
-    if s is not None and None in list(s):
+    if None in lengths:
         warn(
             "Passing an array containing `None` values to `s` is deprecated in NumPy 2.0 and will raise an error in a "
             "future version of NumPy. To use the default behaviour of the corresponding 1-D transform, pass the value "
@@ -49,29 +52,28 @@ def _grid(
             "can be omitted.",
             DeprecationWarning,
         )
-    if halved and s is not None and len(axes):  # NumPy transforms the last axis before it looks at the others
-        line(tensor, None if s[-1] in (None, -1) else s[-1], axes[-1], norm, halved)
-        checked_real(tensor)
+    if s is not None:
+        lengths = [sizes[axis] if n == -1 else n for n, axis in zip(lengths, axes, strict=True)]
+    last = len(axes) - 1
+    places: list[Any] = [None] * len(axes)
+    for i in range(last + 1) if half else range(last, -1, -1):
+        n = lengths[i]
+        if half and i == last and (n is None or s is None):
+            n = 2 * (sizes[axes[i]] - 1)
+        places[i] = place(tensor, n, axes[i], norm, halved and i == last, swaps)
+        if halved:
+            checked_real(tensor)
+    return [count for count, _ in places], [axis for _, axis in places]
+
+
+def _lengths(sizes: tuple[int, ...], axes: Any) -> list[int]:
+    """Return the lengths of axes; the error is that of NumPy's ``take``."""
     try:
-        axes = [normalize_axis(axis, tensor.dim()) for axis in axes]
+        if not isinstance(axes, (dict, set)):
+            return [sizes[normalize_axis(axis, len(sizes))] for axis in axes]
     except (TypeError, IndexError):
-        if s is None:
-            list(np.take(tuple(tensor.shape), axes))  # NumPy reads the lengths first, and raises the error
-        raise
-    if halved and s is None and axes:
-        line(tensor, None, axes[-1], norm, halved)
-        checked_real(tensor)
-    lengths = [None] * len(axes) if s is None else list(s)
-    if half and lengths[-1] is None:
-        lengths[-1] = 2 * (tensor.shape[axes[-1]] - 1)
-    whole = (None, -1)
-    counts = [
-        points(tensor.shape[axis] if n in whole else n, halved and i == len(axes) - 1)
-        for i, (n, axis) in enumerate(zip(lengths, axes, strict=True))
-    ]
-    if axes:
-        check_norm(norm)
-    return counts, axes
+        pass
+    return list(np.take(sizes, axes))
 
 
 def _check_axes(shape: tuple[int, ...], s: Any, axes: Any) -> None:
@@ -84,13 +86,13 @@ def _check_axes(shape: tuple[int, ...], s: Any, axes: Any) -> None:
 
 def _complex(transform: Callable[..., Tensor], a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Any:
     (tensor,) = tensors_of(a, check=lambda shape: _check_axes(shape, s, axes))
-    counts, axes = _grid(tensor, s, axes, norm)
+    counts, axes = _grid(tensor, s, axes, norm, transform is kernels.ifft)
     return delivered(transform(tensor, counts, axes, norm), out) if axes else asarray(a)
 
 
 def _real(a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Any:
     (tensor,) = tensors_of(a, check=lambda shape: _check_axes(shape, s, axes))
-    counts, axes = _grid(tensor, s, axes, norm, halved=True)
+    counts, axes = _grid(tensor, s, axes, norm, swaps=False, halved=True)
     count, axis = counts[-1], axes[-1]
     result = kernels.rfft(checked_real(tensor), count, axis, norm)
     if len(axes) > 1:
@@ -100,7 +102,7 @@ def _real(a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Any:
 
 def _inverse_real(a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Any:
     (tensor,) = tensors_of(a, check=lambda shape: _check_axes(shape, s, axes))
-    counts, axes = _grid(tensor, s, axes, norm, half=True)
+    counts, axes = _grid(tensor, s, axes, norm, swaps=True, half=True)
     if len(axes) > 1:
         tensor = kernels.ifft(tensor, counts[-2::-1], axes[-2::-1], norm)
     return delivered(real_result(kernels.irfft(tensor, counts[-1], axes[-1], norm), tensor.dtype), out)

@@ -24,10 +24,16 @@ Tensor = Any
 _SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
-def check_norm(norm: Any) -> None:
-    """Raise ValueError for an unknown norm."""
-    if norm not in _SWAPPED:
-        raise ValueError(f'Invalid norm value {norm}; should be "backward","ortho" or "forward".')
+def _check_norm(norm: Any, swaps: bool) -> None:
+    """Raise NumPy's error for an unknown norm, which an inverse swaps by a look into a dict."""
+    try:
+        known = norm in _SWAPPED
+    except TypeError:
+        if swaps:
+            raise
+        known = norm == "backward" or norm == "ortho" or norm == "forward"
+    if not known:
+        raise ValueError(f'Invalid norm value {norm}; should be "backward",{" " * swaps}"ortho" or "forward".')
 
 
 def check_points(n: Any) -> None:
@@ -80,15 +86,20 @@ def _check_line(a: Any, shape: tuple[int, ...], n: Any, axis: Any) -> None:
     normalize_axis(axis, len(shape))
 
 
-def line(a: Any, n: Any, axis: Any, norm: Any, halved: bool = False) -> tuple[Tensor, int, int]:
+def _line(a: Any, n: Any, axis: Any, norm: Any, halved: bool, swaps: bool) -> tuple[Tensor, int, int]:
     """Return the tensor, the number of points and the axis of a transform along one axis."""
     (tensor,) = tensors_of(a, check=lambda shape: _check_line(a, shape, n, axis))
+    return tensor, *place(tensor, n, axis, norm, halved, swaps)
+
+
+def place(tensor: Tensor, n: Any, axis: Any, norm: Any, halved: bool, swaps: bool) -> tuple[int, int]:
+    """Return the number of points and the axis, checked in NumPy's order."""
     if n is None:
         n = tuple(tensor.shape)[axis]
     check_points(n)
-    check_norm(norm)
+    _check_norm(norm, swaps)
     axis = normalize_axis(axis, tensor.dim())
-    return tensor, points(n, halved), axis
+    return points(n, halved), axis
 
 
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> ndarray:
@@ -129,7 +140,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, o
     >>> np.fft.fft([1.0, 2.0, 3.0, 4.0])
     array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
-    tensor, count, axis = line(a, n, axis, norm)
+    tensor, count, axis = _line(a, n, axis, norm, halved=False, swaps=False)
     return delivered(kernels.fft(tensor, (count,), (axis,), norm), out)
 
 
@@ -171,7 +182,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     >>> np.fft.ifft([4.0, 0.0, 0.0, 0.0])
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
-    tensor, count, axis = line(a, n, axis, norm)
+    tensor, count, axis = _line(a, n, axis, norm, halved=False, swaps=True)
     return delivered(kernels.ifft(tensor, (count,), (axis,), norm), out)
 
 
@@ -215,7 +226,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     >>> np.fft.rfft([1.0, 2.0, 3.0, 4.0])
     array([10.+0.j, -2.+2.j, -2.+0.j])
     """
-    tensor, count, axis = line(a, n, axis, norm, halved=True)
+    tensor, count, axis = _line(a, n, axis, norm, halved=True, swaps=False)
     return delivered(kernels.rfft(checked_real(tensor), count, axis, norm), out)
 
 
@@ -265,7 +276,7 @@ def _half_line(a: Any, n: Any, axis: Any, norm: Any) -> tuple[Tensor, int, int]:
     tensor = tensor_of_shape(a, lambda shape: n is None and shape[axis])
     if n is None:
         n = 2 * (tuple(tensor.shape)[axis] - 1)
-    return line(tensor, n, axis, norm)
+    return _line(tensor, n, axis, norm, halved=False, swaps=True)
 
 
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> ndarray:
@@ -352,5 +363,5 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     >>> np.fft.ihfft([4.0, 0.0, 0.0, 0.0])
     array([1.-0.j, 1.-0.j, 1.-0.j])
     """
-    tensor, count, axis = line(a, n, axis, norm, halved=True)
+    tensor, count, axis = _line(a, n, axis, norm, halved=True, swaps=True)
     return delivered(kernels.conj(kernels.rfft(checked_real(tensor), count, axis, _SWAPPED[norm])), out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tnp
-from tests.oracle import ALL, agrees, assert_same, compare, outcome, sample
+from tests.oracle import ALL, Raised, agrees, assert_same, compare, ours, outcome, sample
 
 COMPLEX_LINES = ["fft", "ifft"]
 REAL_LINES = ["rfft", "ihfft"]
@@ -257,3 +258,17 @@ def test_the_last_axis_of_a_real_transform_is_looked_at_first(name: str, shape: 
     for xp in (np, tnp):
         with pytest.raises(ValueError if shape == (2, 0) else TypeError):
             getattr(xp.fft, name)(xp.zeros(shape, complex))
+
+
+@pytest.mark.parametrize("norm", [None, "unknown", [], [1.0, 2.0]], ids=str)
+@pytest.mark.parametrize("name", ["fftn", "ifftn", "rfftn", "irfftn", "fft2", "irfft2"])
+def test_arguments_of_many_axes_are_checked_in_numpys_order(name: str, norm: Any) -> None:
+    lengths = [None, (4, 4), (0, 4), (4, 0), (4,), (None, 2), (2, None), (-1, 3), (3, -1), (-2, 2), (2, -2)]
+    every_axes = [None, (0, 1), (1, 0), (-1,), (2, 0), (0, 2)]
+    for shape, s, axes in itertools.product([(), (3,), (2, 3), (0, 3), (2, 1)], lengths, every_axes):
+        found = [outcome(lambda xp: getattr(xp.fft, name)(xp.ones(shape), s, axes, norm), xp) for xp in (np, ours())]  # noqa: B023
+        errors = [(type(each.error), str(each.error)) if isinstance(each, Raised) else None for each in found]
+        if not isinstance(found[0], Raised) or "index out of range" not in str(found[0].error):
+            assert errors[0] == errors[1]
+        else:
+            assert errors[1] is not None and issubclass(errors[1][0], IndexError)
