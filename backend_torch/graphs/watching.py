@@ -385,10 +385,15 @@ def _may_be_known(value: object) -> bool:
 def _full(size: Sequence[int], value: Any, **options: Any) -> Tensor:
     """Call ``torch.ops.aten.full`` so that torch.fx can write the number into a graph's source.
 
-    torch.fx writes a complex number with an infinite or NaN part as a name that Python does not know, and one with a
-    part -0.0 as a sum that loses the sign. Such a number is put together from its real and imaginary parts.
+    torch.fx writes a complex number with an infinite or NaN part as a name that Python does not know, one with a part
+    -0.0 as a sum that loses the sign, and ``0-1j`` as ``-1j``, whose real part is -0.0. Such a number is put together
+    from its real and imaginary parts.
     """
-    if not isinstance(value, complex) or (cmath.isfinite(value) and "-0.0" not in (str(value.real), str(value.imag))):
+    if not isinstance(value, complex) or (
+        cmath.isfinite(value)
+        and "-0.0" not in (str(value.real), str(value.imag))
+        and not (value.imag < 0 and not value.real)
+    ):
         return torch.ops.aten.full.default(size, value, **options)
     dtype = options.pop("dtype", None)
     options["dtype"] = dtype if dtype is None else dtype.to_real()

@@ -74,6 +74,14 @@ def test_constants_are_literals_and_not_inputs() -> None:
     assert operations(graph).count("add.Tensor") == 3
 
 
+@pytest.mark.parametrize("real", [0.0, -0.0, 1.5, -1.5, np.inf, np.nan])
+def test_complex_literals_keep_the_signs_of_their_zeros(real: float) -> None:
+    numbers = [constant(complex(real, each), np.dtype("c16")) for each in (0.0, -0.0, 2.5, -2.5, -np.inf)]
+    graph = traced(lambda x: [torch.stack([number.expand(1) for number in numbers]), x], torch.ones(1))
+    found, _ = run(graph, torch.ones(1), backend="eager")
+    assert str(torch.view_as_real(found).tolist()) == str(torch.view_as_real(torch.stack(numbers)[:, None]).tolist())
+
+
 def test_captures_are_read_by_reference(backend: str) -> None:
     w = torch.ones(3)
     graph = traced(lambda x: [x * w + w], torch.ones(3))
