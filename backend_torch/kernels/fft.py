@@ -14,6 +14,7 @@ import torch
 from backend_torch.kernels import graph_operations, host
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.out_of_memory import explaining
+from backend_torch.tensors.shape import laid_out_as
 
 Tensor = torch.Tensor
 
@@ -33,8 +34,8 @@ def _zeros(tensor: Tensor, lengths: Sequence[int], axes: Sequence[int], dtype: t
 
 
 def _laid_out(result: Tensor, tensor: Tensor) -> Tensor:
-    """Return the transform of a C-contiguous tensor in C order, as NumPy does; torch leaves other axes transposed."""
-    return result.contiguous() if tensor.is_contiguous() else result
+    """Return a transform with the tensor's order of axes, as NumPy does; torch leaves the transformed ones first."""
+    return laid_out_as(result, tensor)
 
 
 def _by_torch(tensor: Tensor, name: str, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:

@@ -18,6 +18,7 @@ from backend_torch.kernels.kernel import Function
 from backend_torch.native import heads
 from backend_torch.tensors import memory, trace_state
 from backend_torch.tensors.memory import from_numpy
+from backend_torch.tensors.shape import has_sizes
 from backend_torch.torch_private.functorch import current_level, is_wrapped
 
 Tensor = torch.Tensor
@@ -167,11 +168,6 @@ def is_plain(tensor: Tensor) -> bool:
 def _is_line(tensor: Tensor) -> bool:
     """As `is_plain`, for an axis with any step, of which results have none."""
     return tensor.is_cpu and tensor.dim() == 1 and has_sizes(tensor)
-
-
-def has_sizes(tensor: Tensor) -> bool:
-    """Whether no size of a trace's tensor is open."""
-    return all(isinstance(size, int) for size in tensor.shape)
 
 
 def _by_ufunc(x: Tensor, y: Tensor | None, name: str) -> Any:

@@ -13,17 +13,19 @@ import numpy as np
 import torch
 
 from backend_torch.tensors.dtypes import SIGNED
-from backend_torch.tensors.memory import from_numpy, has_fortran_strides, reversed_axes
+from backend_torch.tensors.memory import from_numpy, owned
 from backend_torch.tensors.out_of_memory import explained, explaining
+from backend_torch.tensors.shape import common_axes, has_sizes, inverse
 
 Tensor = torch.Tensor
 
 
 def concatenate(tensors: Sequence[Tensor], axis: int) -> Tensor:
-    """Concatenate tensors of one dtype and rank along ``axis``; in Fortran order if all of them are."""
-    first = tensors[0]
-    if not first.is_contiguous() and all(map(has_fortran_strides, tensors)):
-        return reversed_axes(torch.cat([reversed_axes(tensor) for tensor in tensors], first.dim() - 1 - axis))
+    """Concatenate tensors of one dtype and rank along ``axis``, in the order in memory of the axes of all of them."""
+    if not tensors[0].is_contiguous() and all(map(has_sizes, tensors)):
+        axes = common_axes(tensors)
+        joined = torch.cat([tensor.permute(axes) for tensor in tensors], axes.index(axis))
+        return owned(joined.permute(inverse(axes)))
     return torch.cat(tensors, axis)  # type: ignore[arg-type]  # any sequence will do
 
 

@@ -22,7 +22,7 @@ from torch.autograd import forward_ad
 from torch.fx import Graph, GraphModule, Node
 
 from backend_torch.kernels import graph_operations, host
-from backend_torch.kernels.reductions import root
+from backend_torch.kernels.reductions import in_memory_order, root
 from backend_torch.tensors import out_of_memory, trace_state
 from backend_torch.tensors.memory import is_readable, may_be_asked
 from backend_torch.torch_private import traces
@@ -285,7 +285,9 @@ def euclidean(tensor: Tensor, dims: tuple[int, ...] | None, keepdims: bool) -> T
         return found.reshape([1] * tensor.dim()) if keepdims else found
     squares = tensor.real.square() + tensor.imag.square() if tensor.is_complex() else tensor * tensor
     dims = tuple(range(tensor.dim())) if dims is None else dims
-    return root(squares.sum(dims, keepdim=bool(keepdims)) if dims else squares)  # torch reads no axes as all axes
+    if not dims:
+        return root(squares)  # torch reads no axes as all axes
+    return root(in_memory_order(squares.sum(dims, keepdim=bool(keepdims)), squares, dims, bool(keepdims)))
 
 
 # -- graphs -----------------------------------------------------------------------------------------------------------

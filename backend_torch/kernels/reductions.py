@@ -28,7 +28,7 @@ from backend_torch.tensors.constants import is_constant
 from backend_torch.tensors.dtypes import REAL_OF, SIGNED
 from backend_torch.tensors.memory import is_readable, known
 from backend_torch.tensors.out_of_memory import explaining
-from backend_torch.tensors.shape import iterated_axes, laid_out
+from backend_torch.tensors.shape import has_sizes, iterated_axes, laid_out
 
 Tensor = torch.Tensor
 Loop = Callable[..., Tensor]
@@ -103,7 +103,7 @@ def _whole(name: str, by_numpy: Callable[..., Any], steps: Loop) -> Loop:
 def _has_one_layout(tensor: Tensor, axes: Axes, keepdims: bool) -> bool:
     """Whether the result's layout is known: that of one axis at most, or of an operand in C order."""
     left = 0 if axes is None else tensor.dim() - (1 if isinstance(axes, int) else len(axes))
-    return host.is_plain(tensor) or (left < 2 and not keepdims and tensor.is_cpu and host.has_sizes(tensor))
+    return host.is_plain(tensor) or (left < 2 and not keepdims and tensor.is_cpu and has_sizes(tensor))
 
 
 def _axes_of(axes: Sequence[int] | None) -> Any:
@@ -355,7 +355,7 @@ def flattened(tensor: Tensor, axes: Axes) -> Tensor:
 
 def in_memory_order(reduced: Tensor, tensor: Tensor, axes: Axes, keepdims: bool) -> Tensor:
     """Return a result with the order of the operand's axes in memory, which NumPy's iterator gives it."""
-    if reduced.dim() < 2 or not host.has_sizes(tensor) or tensor.is_contiguous():
+    if reduced.dim() < 2 or not has_sizes(tensor) or tensor.is_contiguous():
         return reduced
     order = iterated_axes(tensor)
     if not keepdims:

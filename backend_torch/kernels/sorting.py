@@ -25,6 +25,7 @@ from backend_torch.tensors import trace_state
 from backend_torch.tensors.dtypes import SIGNED
 from backend_torch.tensors.memory import is_readable
 from backend_torch.tensors.out_of_memory import explaining
+from backend_torch.tensors.shape import has_sizes
 from backend_torch.torch_private import traces
 
 Tensor = torch.Tensor
@@ -232,7 +233,7 @@ def searchsorted(line: Tensor, values: Tensor, right: bool, sorter: Tensor | Non
     given = host.small(values, line) if sorter is None else None
     if given is not None:
         return host.wrapped(given[1].searchsorted(given[0], "right" if right else "left"))
-    if trace_state.is_tracing() and sorter is None and values.is_cpu and all(map(host.has_sizes, (line, values))):
+    if trace_state.is_tracing() and sorter is None and values.is_cpu and all(map(has_sizes, (line, values))):
         if values.numel() > 1:
             return _whole_search(line, values, right)
     return _search(line, values, right, sorter)

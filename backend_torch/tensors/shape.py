@@ -17,6 +17,11 @@ from backend_torch.tensors.memory import in_order, is_fortran, owned, reversed_a
 Tensor = torch.Tensor
 
 
+def has_sizes(tensor: Tensor) -> bool:
+    """Whether no size of a trace's tensor is open."""
+    return all(isinstance(size, int) for size in tensor.shape)
+
+
 def memory_axes(tensor: Tensor) -> tuple[int, ...]:
     """Return the axes from the slowest to the fastest in memory: NumPy's order "K".
 
@@ -46,6 +51,21 @@ def _sorted(strides: Sequence[int], axes: Iterable[int], precedes: Callable[[int
     return found
 
 
+def common_axes(tensors: Sequence[Tensor]) -> tuple[int, ...]:
+    """Return the axes of tensors of one rank as `memory_axes`; of two orders that disagree, C order."""
+    axes: list[int] = []
+    for axis in range(tensors[0].dim()):
+        position = axis
+        for place in range(axis - 1, -1, -1):
+            other = axes[place]
+            told = [each.stride() for each in tensors if each.shape[axis] != 1 != each.shape[other]]
+            if told and any(strides[axis] <= strides[other] for strides in told):
+                break
+            position = place if told else position
+        axes.insert(position, axis)
+    return tuple(axes)
+
+
 def inverse(axes: Sequence[int]) -> tuple[int, ...]:
     """Return the inverse permutation of ``axes``."""
     places = [0] * len(axes)
@@ -63,7 +83,9 @@ def laid_out(tensor: Tensor, axes: tuple[int, ...]) -> Tensor:
 
 def laid_out_as(tensor: Tensor, source: Tensor) -> Tensor:
     """Return the values without gaps, in the order in which NumPy's iterator sorts the axes of ``source``, as many."""
-    return in_order(tensor, "C") if source.is_contiguous() else laid_out(tensor, iterated_axes(source))
+    if source.is_contiguous():
+        return in_order(tensor, "C")
+    return laid_out(tensor, iterated_axes(source)) if has_sizes(source) else tensor
 
 
 def effective_order(tensor: Tensor, order: str) -> str:
@@ -135,8 +157,12 @@ def roll_flat(tensor: Tensor, shift: int) -> Tensor:
 def _rolled(tensor: Tensor, shifts: tuple[int, ...], axes: tuple[int, ...]) -> Tensor:
     """Call torch.roll, which on CUDA has no kernel for uint16, uint32 and uint64."""
     if tensor.dtype in SIGNED:
-        return tensor.view(SIGNED[tensor.dtype]).roll(shifts, axes).view(tensor.dtype)
-    return tensor.roll(shifts, axes)
+        return _rolled(tensor.view(SIGNED[tensor.dtype]), shifts, axes).view(tensor.dtype)
+    if tensor.is_contiguous() or not has_sizes(tensor):
+        return tensor.roll(shifts, axes)
+    order = memory_axes(tensor)  # which the result keeps
+    places = inverse(order)
+    return owned(tensor.permute(order).roll(shifts, [places[axis] for axis in axes]).permute(places))
 
 
 def squeeze(tensor: Tensor, axes: Sequence[int] | None) -> Tensor:

@@ -268,7 +268,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     copies = copy_mode(copy)
     source = asarray(x) if copies else array(x, copy=False)
     if source.dtype.kind in "biu":
-        return wrap(source.copy().tensor) if copies or not source.ndim else source
+        return wrap(source.copy("K").tensor) if copies or not source.ndim else source
     tensor = source.tensor
     complex_parts = tensor.is_complex()
     values = kernels.parts(tensor) if complex_parts else tensor

@@ -383,4 +383,5 @@ def unwrap(p: Any, discont: Any = None, axis: Any = -1, *, period: Any = 2 * mat
         raise unassignable(correction.shape, steps.shape)
     head = (slice(None),) * normalize_axis(axis, array.ndim)
     rest_of = array[(*head, slice(1, None))] + correction.cumsum(axis)
-    return concatenate([array[(*head, slice(0, 1))].astype(dtype), rest_of.astype(dtype)], axis=axis)
+    unwrapped = concatenate([array[(*head, slice(0, 1))].astype(dtype), rest_of.astype(dtype)], axis=axis)
+    return wrap_array(laid_out_as(unwrapped.tensor, array.tensor))

@@ -447,6 +447,8 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
         middle = sorting.median(kernels.flattened(tensor, axes), -1, result)
         if keepdims:
             middle = kernels.unflattened(middle, axes, tensor)
+        if len(axes) == 1:  # of several axes NumPy makes one, by a copy in C order
+            middle = kernels.in_memory_order(middle, tensor, axes, bool(keepdims))
     else:
         warn("Mean of empty slice", RuntimeWarning)
         nothing = kernels.full(reduced_shape(tensor.shape, axes, kept(keepdims)), 0, result, tensor)

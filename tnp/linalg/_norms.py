@@ -23,7 +23,6 @@ from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import normalize_axes, normalize_axis
 from tnp._core.numpy_version import NUMPY
 from tnp._indexing.selection import where
-from tnp._manipulation.rearranging import moveaxis
 from tnp._manipulation.shape import expand_dims
 from tnp._math.reductions import count_nonzero
 from tnp._ufunc.reduction import kept
@@ -123,6 +122,12 @@ def _check_order(ord: Any) -> None:
 
 
 def _of_vectors(tensor: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    one_axis_is_left = len(axes) >= tensor.dim() - 1
+    if len(axes) > 1 and (np.iterable(ord) or not (one_axis_is_left or tensor.is_contiguous())):
+        left = [n for i, n in enumerate(tensor.shape) if i not in axes]  # NumPy makes one axis of them
+        lines = tensor.movedim(axes, tuple(range(len(axes)))).reshape(math.prod(tensor.shape[i] for i in axes), *left)
+        total = _of_vectors(lines, ord, (0,), False)
+        return total.reshape([1 if i in axes else n for i, n in enumerate(tensor.shape)]) if keepdims else total
     if ord is None or ord == 2:
         return wrap(kernels.euclidean(tensor, axes, kept(keepdims)))
     sizes = absolute(wrap_array(tensor))
@@ -135,11 +140,6 @@ def _of_vectors(tensor: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool)
     if ord == 1:
         return sizes.sum(axes, keepdims=keepdims)
     if np.iterable(ord):  # broadcast against the elements, and the results
-        if len(axes) != 1:  # NumPy makes one of them
-            left = [n for i, n in enumerate(sizes.shape) if i not in axes]
-            flat = moveaxis(sizes, axes, range(len(axes))).reshape(math.prod(sizes.shape[i] for i in axes), *left)
-            total = _of_vectors(flat.tensor, ord, (0,), False)
-            return total.reshape([1 if i in axes else n for i, n in enumerate(sizes.shape)]) if keepdims else total
         sizes **= ord
         total = sizes.sum(axes, keepdims=keepdims)
         total **= reciprocal(ord, dtype=total.dtype)

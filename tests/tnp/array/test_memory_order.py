@@ -68,6 +68,47 @@ def agree(call: Callable[[Any], Any]) -> None:
         compare(call)
 
 
+PERMUTED: dict[str, Callable[[Any, Any], Any]] = {
+    "roll": lambda xp, x: (xp.roll(x, 1, 0), xp.roll(x, (1, -1), (0, 2)), xp.roll(x, 2)),
+    "concatenate": lambda xp, x: (xp.concatenate([x, x], 0), xp.concatenate([x, x, x], -1)),
+    "concatenate of others": lambda xp, x: (
+        xp.concatenate([x, x.copy()], 1),
+        xp.concatenate([x.copy("F"), x.copy("F")], 1),
+        xp.concatenate([x[:1], x[-1:]], 1),
+        xp.stack([x, x]),
+    ),
+    "nan_to_num": lambda xp, x: (xp.nan_to_num(x), xp.nan_to_num(x.astype(int)), xp.nan_to_num(x[:, :1])),
+    "fft": lambda xp, x: (xp.fft.fft(x, axis=0), xp.fft.rfft(x, axis=1), xp.fft.ifft(x), xp.fft.fftn(x)),
+    "norm": lambda xp, x: (
+        [xp.linalg.norm(x, axis=axis) for axis in range(3)],
+        [xp.linalg.norm(x, 1, axis=axis, keepdims=True) for axis in range(3)],
+        xp.linalg.norm(x, "fro", axis=(0, 2)),
+    ),
+    "vector_norm": lambda xp, x: (
+        [xp.linalg.vector_norm(x, axis=axis, ord=3) for axis in range(3)],
+        [xp.linalg.vector_norm(x[None], axis=axes, keepdims=True) for axes in ((0, 1), (3, 1), (2, 3))],
+    ),
+    "median": lambda xp, x: ([xp.median(x, axis=axis) for axis in (0, 1, 2, (0, 2))], xp.median(x, 1, keepdims=True)),
+    "unwrap": lambda xp, x: [xp.unwrap(x, axis=axis) for axis in range(3)],
+    "trapezoid": lambda xp, x: [xp.trapezoid(x, axis=axis) for axis in range(3)],
+    "average": lambda xp, x: [xp.average(x, axis=axis) for axis in range(3)],
+    "nan reductions": lambda xp, x: [
+        getattr(xp, name)(x, axis=axis) for name in ("nansum", "nanmean", "nanvar", "nanmin") for axis in range(3)
+    ],
+    "nan scans": lambda xp, x: [xp.nancumsum(x, axis=0), xp.nancumprod(x % 2, axis=1)],
+}
+
+
+@pytest.mark.parametrize("name", PERMUTED)
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
+def test_functions_of_permuted_axes(name: str, order: tuple[int, ...], columns: int) -> None:
+    def call(xp: Any) -> Any:
+        x = values(xp, columns * 2, "f8").reshape(2, 2, columns)
+        return PERMUTED[name](xp, x.transpose(order))
+
+    compare(call, rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("dtype", ["i4", "f8"])
 def test_functions(name: str, dtype: str, columns: int) -> None:
