@@ -15,6 +15,7 @@
 #include <torch/csrc/Device.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -1320,6 +1321,24 @@ PyObject* reduce_line(const at::Tensor& tensor, int64_t stride, int8_t dtype) {
   });
 }
 
+// Add many integers, which one stride describes, modulo 2**64.
+PyObject* add_integers(const at::Tensor& tensor, int64_t stride, int8_t dtype) {
+  return visit(dtype, [&](auto zero) -> PyObject* {
+    using T = decltype(zero);
+    int8_t of = reduced_dtype<SUM, T>(dtype);
+    if (of == NONE) return nullptr;
+    const auto* x = reinterpret_cast<const T*>(data_of(tensor));
+    std::atomic<uint64_t> total = 0;
+    in_threads(tensor.numel(), [&](int64_t from, int64_t count) {
+      uint64_t part;
+      reduce_elements<SUM>(reinterpret_cast<char*>(&part), x + from * stride, count, stride, dtype);
+      total += part;
+    });
+    uint64_t value = total;
+    return wrap_scalar(reinterpret_cast<const char*>(&value), of);
+  });
+}
+
 // Reduce an array in C order along one axis.
 template <int KIND>
 PyObject* reduce_axis(const at::Tensor& tensor, int64_t axis, bool keeps, int8_t dtype) {
@@ -1649,8 +1668,13 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
     const at::Tensor* tensor = is_quiet() ? array_tensor(args[0]) : nullptr;
     if (tensor == nullptr && (KIND == SUM || KIND == MEAN) && is_quiet())
       return recorded_reduction(KIND == SUM ? Recorded::SUM : Recorded::MEAN, args[0], args[1], args[KEEPDIMS] == Py_True);
-    if (tensor != nullptr && tensor->numel() >= LARGE && (KIND == SUM || KIND == MEAN || IS_EXTREME))
+    if (tensor != nullptr && tensor->numel() >= LARGE && (KIND == SUM || KIND == MEAN || IS_EXTREME)) {
+      int64_t step;
+      int8_t given = dtype_of(*tensor);
+      bool is_total = KIND == SUM && args[1] == Py_None && args[KEEPDIMS] == Py_False && is_line(*tensor, step);
+      if (is_total && given != NONE && bit(given) & COUNTED & ~bit(B1)) return add_integers(*tensor, step, given);
       return reduce_rows<KIND>(*tensor, args[1], args[KEEPDIMS] == Py_True);
+    }
     if (tensor == nullptr || tensor->numel() == 0 || tensor->numel() >= LARGE || tensor->dim() == 0) return nullptr;
     int8_t dtype = dtype_of(*tensor);
     if (dtype == NONE || dtype >= LOOPS) return nullptr;
@@ -1694,40 +1718,80 @@ PyObject* reduce(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
-// Accumulate as torch does: floats in double precision, integers modulo 2**64.
+// Accumulate along an axis as torch does, floats in double precision, integers modulo 2**64: rows side by side, in vectors.
 template <bool IS_SUM, class T>
-PyObject* scan_elements(const T* x, int64_t n, int64_t stride) {
+at::Tensor scan_elements(const T* x, const Fold& line) {
   constexpr bool IS_FLOAT = std::is_floating_point_v<T>;
   using Total = std::conditional_t<IS_FLOAT, double, uint64_t>;
   using Out = std::conditional_t<IS_FLOAT, T, uint64_t>;
   constexpr bool IS_UNSIGNED = std::is_unsigned_v<T> && !std::is_same_v<T, bool>;
-  at::Tensor made = empty({n}, !IS_FLOAT ? (IS_UNSIGNED ? U64 : I64) : sizeof(T) == 8 ? F64 : F32);
+  constexpr int64_t PART = 512;  // of a row: its totals stay in the nearest cache
+  int64_t n = line.n, inner = line.inner, columns = line.outer * inner;
+  at::Tensor made = empty({columns * n}, !IS_FLOAT ? (IS_UNSIGNED ? U64 : I64) : sizeof(T) == 8 ? F64 : F32);
   auto* out = reinterpret_cast<Out*>(writeable_data_of(made));
-  Total total = !IS_SUM;
-  for (int64_t i = 0; i < n; i++) {
-    total = IS_SUM ? total + static_cast<Total>(x[i * stride]) : total * static_cast<Total>(x[i * stride]);
-    out[i] = static_cast<Out>(total);
-  }
-  return wrap_array(std::move(made));
+  auto add = [](Total& total, T item) { total = IS_SUM ? total + static_cast<Total>(item) : total * static_cast<Total>(item); };
+  auto run = [&](int64_t from, int64_t count) {
+    Total totals[PART];
+    while (count > 0) {
+      int64_t place = from % inner, size = std::min({count, inner - place, PART});
+      int64_t first = from / inner * n * inner + place;
+      Total total = !IS_SUM;  // in a register
+      for (int64_t i = 0; i < n && size == 1; i++) {
+        add(total, x[(first + i * inner) * line.stride]);
+        out[first + i * inner] = static_cast<Out>(total);
+      }
+      std::fill_n(totals, size, Total(!IS_SUM));
+      for (int64_t i = 0; i < n && size > 1; i++) {
+        const T* row = x + first + i * inner;
+        Out* to = out + first + i * inner;
+        for (int64_t k = 0; k < size; k++) {
+          add(totals[k], row[k]);
+          to[k] = static_cast<Out>(totals[k]);
+        }
+      }
+      from += size;
+      count -= size;
+    }
+  };
+  if (made.numel() <= LARGE) run(0, columns);
+  else in_threads(columns, run, std::max<int64_t>(LARGE / n, 1));
+  return made;
 }
 
-// cumsum(x, axis, dtype, out) and cumprod of a line.
+// cumsum(x, axis, dtype, out) and cumprod: of a line, or of neighbours in any order of axes, which the result keeps.
 template <bool IS_SUM>
 PyObject* scan(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
     const at::Tensor* tensor = count == 4 && are_none(args, 2, 4) && is_quiet() ? array_tensor(args[0]) : nullptr;
-    int64_t axis, stride;
-    if (tensor == nullptr || tensor->dim() == 0 || tensor->numel() == 0 || tensor->numel() > LARGE) return nullptr;
-    if (args[1] != Py_None && (tensor->dim() != 1 || !read_axis(args[1], 1, axis))) return nullptr;
-    if (!is_line(*tensor, stride)) return nullptr;
+    if (tensor == nullptr || tensor->dim() == 0 || tensor->numel() == 0) return nullptr;
+    int64_t axis = 0, dim = tensor->dim();
+    Fold line;
+    if (args[1] != Py_None && !read_axis(args[1], dim, axis)) return nullptr;
+    if (args[1] == Py_None || dim == 1) {
+      if (!is_line(*tensor, line.stride) || tensor->numel() > LARGE) return nullptr;
+      line.n = tensor->numel();
+    } else {
+      line.sizes.resize(dim);  // the strides
+      int64_t step = 1;
+      auto axes = memory_axes(*tensor);
+      for (int64_t i = dim - 1; i >= 0; i--) {
+        int64_t each = axes[i], size = tensor->sizes()[each];
+        if (size != 1 && tensor->strides()[each] != step) return nullptr;
+        (each == axis ? line.n : line.outer) *= size;
+        if (each == axis) line.inner = std::exchange(line.outer, 1);
+        line.sizes[each] = std::exchange(step, step * size);
+      }
+    }
     const char* data = data_of(*tensor);
-    int64_t n = tensor->numel();
     return visit(dtype_of(*tensor), [&](auto zero) -> PyObject* {
       using T = decltype(zero);
-      if constexpr (std::is_class_v<T>)
+      if constexpr (std::is_class_v<T>) {
         return nullptr;  // torch accumulates complex numbers
-      else
-        return scan_elements<IS_SUM>(reinterpret_cast<const T*>(data), n, stride);
+      } else {
+        at::Tensor made = scan_elements<IS_SUM>(reinterpret_cast<const T*>(data), line);
+        if (!line.sizes.empty()) made.unsafeGetTensorImpl()->set_sizes_and_strides(tensor->sizes(), line.sizes);
+        return wrap_array(std::move(made));
+      }
     });
   });
 }

@@ -60,6 +60,8 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> ndar
     array([[1, 2, 3],
            [5, 7, 9]])
     """
+    if (found := heads.cumsum(a, axis, dtype, out)) is not None:
+        return found
     if axis.__class__ is int and isinstance(a, ndarray) and a.tensor.dim() and dtype is None and out is None:
         try:
             return wrap(laid_out_as(_cumsum[a.tensor.dtype](a.tensor, axis), a.tensor))
@@ -101,6 +103,8 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> nda
     array([[  1,   2,   6],
            [  4,  20, 120]])
     """
+    if (found := heads.cumprod(a, axis, dtype, out)) is not None:
+        return found
     if axis.__class__ is int and isinstance(a, ndarray) and a.tensor.dim() and dtype is None and out is None:
         try:
             return wrap(laid_out_as(_cumprod[a.tensor.dtype](a.tensor, axis), a.tensor))
@@ -155,7 +159,7 @@ def cumulative_sum(
     >>> np.cumulative_sum(np.asarray([1, 2, 3]), include_initial=True)
     array([0, 1, 3, 6])
     """
-    if include_initial is False and type(x) is ndarray and x.ndim == 1:
+    if include_initial is False and type(x) is ndarray and (x.ndim == 1 or axis is not None):
         if (found := heads.cumsum(x, axis, dtype, out)) is not None:
             return found
     return _cumulative(CUMSUM, x, axis, dtype, out, include_initial, 0)
@@ -199,7 +203,7 @@ def cumulative_prod(
     >>> np.cumulative_prod(np.asarray([1, 2, 3]))
     array([1, 2, 6])
     """
-    if include_initial is False and type(x) is ndarray and x.ndim == 1:
+    if include_initial is False and type(x) is ndarray and (x.ndim == 1 or axis is not None):
         if (found := heads.cumprod(x, axis, dtype, out)) is not None:
             return found
     return _cumulative(CUMPROD, x, axis, dtype, out, include_initial, 1)

@@ -102,6 +102,15 @@ def test_order_of_axes_of_many_elements(name: str, dtype: str) -> None:
         )
 
 
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_sums_of_many_integers_wrap_round(dtype: str) -> None:
+    def summed(xp: Any) -> Any:
+        x = (xp.arange(1, 70_001, dtype=xp.int64) * (2**63 // 70_000)).astype(dtype)
+        return x.sum(), x[::2].sum(), x.reshape(70, 1000).sum(), x.reshape(70, 1000).T.sum(), x.sum(keepdims=True)
+
+    compare(summed)
+
+
 @pytest.mark.parametrize("options", [{"where": True}, {"initial": 2}, {"dtype": "complex64"}, {"out": ...}])
 def test_order_of_axes_with_options(options: dict[str, Any]) -> None:
     def summed(xp: Any, axis: int) -> Any:

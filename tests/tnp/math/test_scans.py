@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,19 @@ def test_order_of_axes_in_memory(name: str, dtype: str) -> None:
             return [function(view, axis=axis) for view in views]
 
         compare(scanned, **close("float16" if name == "hypot.accumulate" else dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int16", "uint8", "uint64", "bool"])
+@pytest.mark.parametrize("name", CUMULATIVE)
+def test_many_elements(name: str, dtype: str) -> None:
+    for shape in ((300, 200), (3, 20_000), (20_000, 3), (20, 3, 700)):
+        for axis in range(len(shape)):
+
+            def scanned(xp: Any, shape: tuple[int, ...] = shape, axis: int = axis) -> Any:
+                x = (xp.arange(math.prod(shape)) % 7 % 3 * 1.2).astype(dtype).reshape(shape)
+                return [getattr(xp, name)(view, axis) for view in (x, x[1:], x[::-1], x.T)]
+
+            compare(scanned, rtol=1e-4 if dtype == "float32" else 1e-9)
 
 
 @pytest.mark.parametrize("given", ALL)
