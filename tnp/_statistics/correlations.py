@@ -18,7 +18,7 @@ from backend_torch.tensors.dtypes import to_numpy
 from backend_torch.tensors.shape import flip
 from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import tensor_of, tensors_of
-from tnp._core.dtypes import tensor_dtype
+from tnp._core.dtypes import numpy_dtype, tensor_dtype
 from tnp._core.errors import check_line, warn
 from tnp._creation.filled import empty_like, zeros
 from tnp._indexing.diagonals import diagonal
@@ -107,6 +107,7 @@ def cov(
     if dtype is None:
         dtype = np.result_type(*[v.dtype for v in variables], np.float64)
     if not variables[0].shape[0]:
+        numpy_dtype(dtype)
         return zeros((0, 0), device=first.device)
     table = concatenate([v.astype(dtype) for v in variables])
     if ddof is None:

@@ -51,6 +51,7 @@ def test_corrcoef(xp: Any, dtype: str) -> Any:
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0)])
 def test_of_nothing(shape: tuple[int, ...]) -> None:
     compare(lambda xp: xp.cov(xp.zeros(shape)))
+    compare(lambda xp: xp.cov(xp.zeros(shape), dtype=1), raises=TypeError)
 
 
 @pytest.mark.parametrize("dtype", ALL)
