@@ -249,7 +249,9 @@ def _of_arrays(expected: Any, actual: Any, rule: _Rule, where: str) -> Disagreem
     if actual.shape != expected.shape:
         return Disagreement("shape", f"{expected.shape}{where}", f"{actual.shape}")
     if not isinstance(actual, tnp.ndarray):  # dates, text and objects, which are NumPy's on both sides
-        if expected.dtype.hasobject:
+        if {*map(type, expected.flat)} == {*map(type, actual.flat)} == {int}:  # with 2**31 digits, it may be
+            same = expected.tolist() == actual.tolist()
+        elif expected.dtype.hasobject:
             same = _written(expected.tolist()) == _written(actual.tolist())
         else:
             same = expected.tobytes() == actual.tobytes()
