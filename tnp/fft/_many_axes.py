@@ -41,9 +41,11 @@ def _grid(
                 "array of dimension k.",
                 DeprecationWarning,
             )
-        axes = range(-len(lengths), 0)
+        axes = list(range(-len(lengths), 0))
     if len(lengths) != len(axes):
         raise ValueError("Shape and axes have different lengths.")
+    if half and s is None:
+        lengths[-1] = 2 * (sizes[axes[-1]] - 1)
     if None in lengths:
         warn(
             "Passing an array containing `None` values to `s` is deprecated in NumPy 2.0 and will raise an error in a "
@@ -58,7 +60,7 @@ def _grid(
     places: list[Any] = [None] * len(axes)
     for i in range(last + 1) if half else range(last, -1, -1):
         n = lengths[i]
-        if half and i == last and (n is None or s is None):
+        if half and i == last and n is None:
             n = 2 * (sizes[axes[i]] - 1)
         places[i] = place(tensor, n, axes[i], norm, halved and i == last, swaps)
         if halved:
