@@ -35,6 +35,7 @@ SOURCES = {
         "host",
         "ufuncs",
         "functions",
+        "elements",
         "derived",
         "slots",
         "module",

@@ -38,12 +38,6 @@ using Shape = c10::SmallVector<int64_t, 6>;
 
 constexpr uint32_t COUNTED = bit(B1) | bit(U8) | bit(I8) | bit(I16) | bit(I32) | bit(I64);
 
-// Run a function's body. If it returns nullptr without an exception, return None: the Python path computes.
-template <class Body>
-PyObject* head(Body&& body) {
-  return guarded(body, [] { return Py_NewRef(Py_None); });
-}
-
 // Return the tensor of an array that passes the guard, else nullptr.
 const at::Tensor* array_tensor(PyObject* x) { return is_array(x) ? plain_tensor(x) : nullptr; }
 

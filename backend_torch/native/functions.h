@@ -44,6 +44,12 @@ bool fits(const char* from, int8_t given, int8_t dtype);
 // Cast one element to a dtype with loops, as an assignment does; false if NumPy warns of it.
 bool cast_element(char* to, int8_t dtype, const char* from, int8_t given);
 
+// Run a function's body. If it returns nullptr without an exception, return None: the Python path computes.
+template <class Body>
+inline PyObject* head(Body&& body) {
+  return guarded(body, [] { return Py_NewRef(Py_None); });
+}
+
 #define TNP_FAST(NAME, FUNCTION) \
   { NAME, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(FUNCTION)), METH_FASTCALL, nullptr }
 

@@ -442,6 +442,24 @@ auto apply(T a, Rest... rest) {
 
 // Loops of operations.
 
+// Powers of many integers with one exponent: its bits are read once for a part.
+template <class T>
+void powers(T* out, const T* a, T exponent, int64_t n) {
+  constexpr int64_t PART = 256;
+  T base[PART], power[PART];
+  for (int64_t first = 0; first < n; first += PART) {
+    int64_t size = std::min(PART, n - first);
+    auto rest = static_cast<std::make_unsigned_t<T>>(exponent);
+    for (int64_t i = 0; i < size; i++) base[i] = a[first + i];
+    for (int64_t i = 0; i < size; i++) power[i] = rest & 1 ? base[i] : T(1);
+    while (rest >>= 1) {
+      for (int64_t i = 0; i < size; i++) base[i] = Multiply::of<T>(base[i], base[i]);
+      for (int64_t i = 0; i < size && rest & 1; i++) power[i] = Multiply::of<T>(power[i], base[i]);
+    }
+    for (int64_t i = 0; i < size; i++) out[first + i] = power[i];
+  }
+}
+
 template <class Operation, class T>
 void binary(char* out_, const char* a_, const char* b_, int64_t n, int64_t stride_a, int64_t stride_b) {
   if (n == 0) return;  // an empty operand may have no memory and any stride
@@ -454,6 +472,7 @@ void binary(char* out_, const char* a_, const char* b_, int64_t n, int64_t strid
     for (int64_t i = 0; i < n; i++) out[i] = apply<Operation>(a[i], b[i]);
   } else if (stride_a == 1 && stride_b == 0) {
     const T second = *b;
+    if constexpr (std::is_same_v<Operation, Power>) return powers(out, a, second, n);
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; i++) out[i] = apply<Operation>(a[i], second);
   } else if (stride_a == 0 && stride_b == 1) {

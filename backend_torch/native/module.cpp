@@ -1,5 +1,6 @@
 // The extension module: one call installs all of it.
 #include "derived.h"
+#include "elements.h"
 #include "functions.h"
 #include "host.h"
 #include "layout.h"
@@ -88,7 +89,7 @@ PyMODINIT_FUNC PyInit_core() {
   PyTypeObject* slot = tnp::make_slot_type();
   bool failed = slot == nullptr || PyModule_AddType(module, slot) < 0;
   for (PyMethodDef* functions : {tnp::FUNCTIONS, tnp::HOST_FUNCTIONS, tnp::UFUNC_FUNCTIONS, tnp::RECORDING_FUNCTIONS,
-                                 tnp::TURNED_FUNCTIONS, tnp::DERIVED_FUNCTIONS})
+                                 tnp::TURNED_FUNCTIONS, tnp::DERIVED_FUNCTIONS, tnp::ELEMENT_FUNCTIONS})
     failed = failed || PyModule_AddFunctions(module, functions) < 0;
   if (failed) {
     Py_DECREF(module);

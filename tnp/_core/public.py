@@ -38,8 +38,8 @@ function for refused data themselves.
 """
 
 NATIVE = frozenset({
-    "all", "any", "arange", "argmax", "argmin", "array", "cumprod", "cumsum", "dot", "flip", "full", "max", "mean",
-    "min", "norm", "prod", "sum",
+    "all", "any", "arange", "argmax", "argmin", "array", "copyto", "cumprod", "cumsum", "dot", "flip", "full",
+    "isclose", "max", "mean", "min", "norm", "packbits", "prod", "putmask", "sum", "unpackbits",
 })  # fmt: skip
 """Functions whose native head takes all of their parameters: the wrapper asks the head before anything else."""
 
@@ -165,7 +165,7 @@ def _wrapped(ours: Any, theirs: Any, module: str, bound: bool = False, is_method
     if ours.__name__ in NATIVE:
         natively = f"""
     if (_found := _heads.{ours.__name__}({", ".join([each.name for each in parameters[bound:]])})) is not None:
-        return _found"""
+        return {None if ours.__name__ in hosted.WRITTEN else "_found"}{natively}"""
     if ours.__name__ in ITSELF:
         natively = f"""
     if (type(a) is _array or _stays(a)) and {ITSELF[ours.__name__]}:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from backend_torch.kernels import selection
+from backend_torch.kernels import host, selection
 from backend_torch.native import heads
 from tnp._core.base import ndarray, wrap_array
 from tnp._core.convert import asarray, check_like
@@ -151,6 +151,8 @@ class nd_grid:
     def __getitem__(self, key: Any) -> ndarray:
         if isinstance(key, slice):
             return _line(key)
+        if not self.sparse and _is_of_few(key) and (made := heads.of_numpy(np.mgrid[key])) is not None:
+            return made
         if not isinstance(key, tuple) or not all(isinstance(item, slice) for item in key):
             raise TypeError(f"a grid is made of slices, not of {key!r}: write mgrid[0:5, 0:1:10j]")
         grid = [_points(item) for item in key]
@@ -171,6 +173,19 @@ if TYPE_CHECKING:
 def _number(value: Any) -> Any:
     """Return a bound of a slice as a Python or NumPy scalar."""
     return value.dtype.type(value.item()) if isinstance(value, ndarray) else value
+
+
+def _is_of_few(key: Any) -> bool:
+    """Whether a grid is one of Python's integers in steps of one, and so small that NumPy makes it sooner."""
+    if key.__class__ is not tuple or any(item.__class__ is not slice for item in key):
+        return False
+    count = 1
+    for item in key:
+        start = 0 if item.start is None else item.start
+        if start.__class__ is not int or item.stop.__class__ is not int or item.step is not None:
+            return False
+        count *= item.stop - start if item.stop > start else 0
+    return 0 < count <= host.FEW
 
 
 def parts_of(item: slice) -> tuple[Any, Any, Any]:

@@ -51,6 +51,12 @@ GRIDS: list[Any] = [
 ]
 
 
+@agrees
+def test_grids_of_integers(xp: Any) -> Any:
+    small = xp.mgrid[0:3, :4], xp.mgrid[2:5, 0:1, -1:2], xp.mgrid[0:0, 0:2], xp.mgrid[(slice(5, 7),)]
+    return small, xp.mgrid[0:80, 0:90], [each.base is None for each in small]
+
+
 @pytest.mark.parametrize("key", GRIDS, ids=repr)
 @pytest.mark.parametrize("name", ["mgrid", "ogrid"])
 def test_grids(name: str, key: Any) -> None:

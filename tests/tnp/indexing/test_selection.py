@@ -201,6 +201,20 @@ def test_copyto_where(where: Any) -> None:
     compare(use, may_raise=ValueError)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "float32", "int64", "complex128"])
+@pytest.mark.parametrize("size", [6, 40_000])
+def test_writes_where_a_mask_of_the_same_shape_is_true(size: int, dtype: str) -> None:
+    def use(xp: Any, value: Any) -> Any:
+        a, b, mask = xp.zeros(size, dtype), xp.ones((2, size // 2), dtype), xp.arange(size) % 3 == 0
+        values = (xp.arange(size) % 5).astype(dtype) if value is None else value
+        found = xp.copyto(a, values, where=mask), xp.putmask(a[1:], mask[1:], values if value else a[:-1])
+        xp.copyto(b, 1 if value is None else value, where=mask.reshape(2, -1))
+        return found, a, b
+
+    for value in (None, 3, 2.5, True):
+        compare(use, value, may_raise=TypeError)
+
+
 @agrees
 def test_copyto_overlap(xp: Any) -> Any:
     a = xp.arange(8)

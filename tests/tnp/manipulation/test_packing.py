@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.oracle import ALL, compare, sample
+from tests.oracle import ALL, agrees, compare, sample
 
 pytestmark = pytest.mark.usefixtures("computed_by")
 
@@ -32,6 +32,14 @@ def test_packbits(dtype: str, axis: Any, bitorder: str) -> None:
 @pytest.mark.parametrize("bitorder", ["big", "little"])
 def test_unpackbits(axis: Any, count: Any, bitorder: str) -> None:
     compare(lambda xp: xp.unpackbits(sample(xp, (2, 3), "uint8"), axis, count, bitorder), may_raise=ValueError)
+
+
+@pytest.mark.parametrize("size", [1, 8, 31, 32, 33, 100, 40_001])
+@agrees
+def test_bits_of_many_elements(xp: Any, size: int) -> Any:
+    x = xp.arange(size) * 7 % 11 % 3
+    bits = xp.packbits(x.astype(bool)), xp.packbits(x.astype("uint8")), xp.packbits(x.astype(bool)[::2])
+    return bits, [xp.unpackbits(each) for each in bits], xp.unpackbits((x * 77).astype("uint8").reshape(1, -1))
 
 
 @pytest.mark.parametrize("arguments", [([1, 2],), (3,), ([1.5],), ([1], 5), ([1], None, None, 5)])

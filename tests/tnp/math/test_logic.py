@@ -48,6 +48,21 @@ def test_isclose_of_special_values(xp: Any, dtype: str) -> Any:
     )
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [1, 81, 40_000])
+@agrees
+def test_isclose_of_one_shape(xp: Any, size: int, dtype: str) -> Any:
+    one, other = np.meshgrid(SPECIAL, SPECIAL)
+    x, y = (xp.asarray(np.resize(each.astype(dtype), size)) for each in (one, other))
+    return (
+        [xp.isclose(x, y, equal_nan=equal_nan) for equal_nan in (False, True)],
+        [xp.isclose(x, y, rtol, atol) for rtol in (0.0, 0.5) for atol in (0.0, 3e4)],
+        [xp.allclose(x, y), xp.allclose(x, x, equal_nan=True), xp.allclose(y[:1], x[:1])],
+        xp.isclose(x[::2], y[::2]),
+        xp.isclose(x.reshape(-1, 1), y.reshape(-1, 1)),
+    )
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @agrees
 def test_isclose_within_an_infinite_tolerance(xp: Any, dtype: str) -> Any:

@@ -353,6 +353,15 @@ def test_powers_of_many_integers_wrap_round(xp: Any, dtype: str) -> Any:
     return x ** xp.asarray(5, dtype), x.T[::2] ** abs(x.T[1::2] % 7), xp.power(x[3], x[:, :1] % 9)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64", "int64"])
+@agrees()
+def test_powers_of_integers_with_one_exponent(xp: Any, dtype: str) -> Any:
+    x = (xp.arange(600) - 3).astype(dtype)
+    in_place = x.copy()
+    in_place **= 7
+    return [x ** xp.asarray(exponent, dtype) for exponent in (0, 1, 2, 3, 4, 6, 7, 63, 100)], in_place
+
+
 @pytest.mark.parametrize("exponent", [-1, -0.5, 0, 0.5, 1, 2, 3])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
 def test_power_in_place_is_the_power(dtype: str, exponent: float) -> None:
