@@ -20,6 +20,7 @@ from backend_torch.tensors import memory, trace_state
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._array.numbers import number_of
 from tnp._autograph import effects, statements
+from tnp._autograph.lists import Collected, Growing
 from tnp._autograph.values import Part, as_forms, common, predicate, traced
 from tnp._core.base import ndarray
 from tnp._core.convert import asarray
@@ -149,6 +150,8 @@ def _as(dtype: Any, value: Any) -> Any:
 
 def len_(value: Any) -> Any:
     """``len``, which leaves the length of an array open where the trace does."""
+    if type(value) is Growing or (type(value) is Collected and value.is_counted):
+        return value.length
     shape = value.shape if isinstance(value, ndarray) else ()
     return shape[0] if shape and symbolic.is_symbol(shape[0]) else len(value)
 

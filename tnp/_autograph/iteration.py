@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
+import numpy as np
+
 from backend_torch.kernels import value_checks
-from tnp._array.numbers import number_of
+from tnp._array.numbers import largest_of, line_of, number_of
+from tnp._autograph.lists import Collected
 from tnp._autograph.values import traced
-from tnp._core.base import flatiter, ndarray
+from tnp._core.base import flatiter, ndarray, number
 from tnp._ufunc.table import maximum, sign
 
 Item = TypeVar("Item")
@@ -23,9 +26,12 @@ class Items:
     Attributes
     ----------
     length : int or scalar array
+    most : int or None
+        How many items there are at most, if that is known.
     """
 
     length: Any
+    most: int | None = None
 
     def item(self, number: Any) -> Any:
         """Return the item at a position, which may be traced."""
@@ -44,6 +50,9 @@ class Range(Items):
             self.length = len(range(start, stop, step))
         else:
             self.length = maximum((stop - start + (step - sign(step))) // step, 0)
+            first, last = _ends(start), _ends(stop)
+            if first is not None and last is not None:
+                self.most = max(*first, *last) - min(*first, *last)
 
     def item(self, number: Any) -> Any:
         """Return the integer at a position."""
@@ -51,12 +60,20 @@ class Range(Items):
         return number if isinstance(self.start, int) and self.start == 0 else number + self.start
 
 
+def _ends(value: Any) -> tuple[int, int] | None:
+    """Return the least and the largest value of an int, if the counters of loops tell them."""
+    if type(value) is int:
+        return value, value
+    line, largest = line_of(value), largest_of(value)
+    return line.ends if line is not None else None if largest is None else (-largest, largest)
+
+
 class Rows(Items):
-    """The slices of an array along its first axis."""
+    """The slices of an array along its first axis, or the items of a list that has such."""
 
     def __init__(self, array: Any) -> None:
         self.array = array
-        self.length = array.shape[0]
+        self.length = array.shape[0] if isinstance(array, ndarray) else array.length
 
     def item(self, number: Any) -> Any:
         """Return the slice at a position."""
@@ -87,7 +104,7 @@ class Enumerated(Once):
     """The result of ``enumerate``."""
 
     def __init__(self, items: Items, start: Any) -> None:
-        self.items, self.start, self.length = items, start, items.length
+        self.items, self.start, self.length, self.most = items, start, items.length, items.most
 
     def item(self, number: Any) -> Any:
         """Return the position, from ``start``, and the item there."""
@@ -112,7 +129,7 @@ class Reversed(Once):
     """The result of ``reversed``."""
 
     def __init__(self, items: Items) -> None:
-        self.items, self.length = items, items.length
+        self.items, self.length, self.most = items, items.length, items.most
 
     def item(self, number: Any) -> Any:
         """Return the item at a position counted from the end."""
@@ -162,6 +179,8 @@ def source(items: Any) -> Items | None:
         return None if isinstance(items, Once) and items.rest is not None else items
     if isinstance(items, range):
         return Range(items.start, items.stop, items.step)
+    if type(items) is Collected and (rows := items.rows()) is not None:
+        return Rows(rows)
     if isinstance(items, ndarray) and items.ndim and traced(items) is not None:
         return Rows(items)
     if isinstance(items, flatiter) and not items.index and traced(items.base) is not None:
@@ -177,6 +196,12 @@ def pass_over(items: Any) -> None:
         items._index = len(items)
 
 
+def _whole(value: Any) -> Any:
+    if type(value) is number and value.dtype == np.int64:
+        return value  # with what is known of it
+    return number_of(value.astype(np.int64).tensor) if isinstance(value, ndarray) else value.__index__()
+
+
 def range_(*args: Any) -> Any:
     """``range``, with bounds that may be traced."""
     if not any(traced(each) is not None for each in args):
@@ -185,10 +210,7 @@ def range_(*args: Any) -> Any:
     for each in (start, stop, step):
         if isinstance(each, ndarray) and each.dtype.kind not in "iu":
             raise TypeError("'numpy.float64' object cannot be interpreted as an integer")
-    bounds = [
-        number_of(each.astype("int64").tensor) if isinstance(each, ndarray) else each.__index__()
-        for each in (start, stop, step)
-    ]
+    bounds = list(map(_whole, (start, stop, step)))
     if isinstance(bounds[2], ndarray):
         value_checks.demand((bounds[2] != 0).tensor, value_checks.NO_RANGE)
     return Range(*bounds)

@@ -9,7 +9,7 @@ import sys
 import types
 from typing import Any
 
-from tnp._autograph import conversion, effects, expressions, iteration, window_functions, windows
+from tnp._autograph import conversion, effects, expressions, iteration, sequences, window_functions, windows
 from tnp._autograph.expressions import and_ as and_
 from tnp._autograph.expressions import assert_ as assert_
 from tnp._autograph.expressions import choose as choose
@@ -18,6 +18,10 @@ from tnp._autograph.expressions import not_ as not_
 from tnp._autograph.expressions import or_ as or_
 from tnp._autograph.expressions import truth as truth
 from tnp._autograph.expressions import with_text as with_text
+from tnp._autograph.lists import Collected, Growing
+from tnp._autograph.sequences import generated as generated
+from tnp._autograph.sequences import item as item
+from tnp._autograph.sequences import listed as listed
 from tnp._autograph.statements import called
 from tnp._autograph.statements import caught as caught
 from tnp._autograph.statements import for_ as for_
@@ -31,7 +35,6 @@ from tnp._autograph.values import read as read
 from tnp._autograph.values import returned as returned
 from tnp._autograph.values import unbound as unbound
 from tnp._autograph.values import updated as updated
-from tnp._autograph.windows import item as item
 from tnp._autograph.windows import set_each as set_each
 from tnp._autograph.windows import set_items as set_items
 from tnp._autograph.windows import update as update
@@ -43,6 +46,7 @@ _BUILTINS = {
     enumerate: iteration.enumerate_,
     zip: iteration.zip_,
     reversed: iteration.reversed_,
+    **sequences.BUILTINS,
 }
 _FUNCTIONS = frozenset(
     {"fn", "f", "func", "function", "body_fun", "cond_fun", "true_fun", "false_fun", "func1d", "pyfunc", "branches"}
@@ -69,7 +73,7 @@ def callee(function: Any) -> Any:
         ):
             return _taking_functions(function)
         if code.co_filename.startswith(conversion.OWN):
-            return windows.taking(conversion.converted(function))
+            return sequences.taking(windows.taking(conversion.converted(function)))
         return conversion.converted(function)
     if kind is types.BuiltinFunctionType or kind is type:
         if type(getattr(function, "__self__", None)) is str:
@@ -99,6 +103,14 @@ def _argument(value: Any) -> Any:
         called(value.__func__ if isinstance(value, types.MethodType) else value)  # type: ignore[arg-type]
         return conversion.converted(value)
     return value
+
+
+def appended(items: Any, value: Any) -> Any:
+    """Append a value, and return what the variable holds then: another object for a list that a loop's graph builds."""
+    if type(items) in (list, Growing, Collected):
+        return sequences.appended(items, value)
+    callee(items.append)(value)
+    return items
 
 
 def attribute(owner: Any, name: str) -> Any:

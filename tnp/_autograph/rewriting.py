@@ -61,6 +61,8 @@ class Rewriter(ast.NodeTransformer):
         scope = [each for each in node.body if isinstance(each, (ast.Global, ast.Nonlocal))]
         if names.declared(ast.Module(body, []), (ast.Global, ast.Nonlocal)):
             raise NotConvertible(f"line {node.lineno} holds a global or nonlocal statement in a block")
+        own = (names.assigned(body) | names.parameters(arguments)) - self.globals - outer
+        body = [_Appends(own).visit(statement) for statement in body]
         body = without_jumps(body or [ast.copy_location(ast.Pass(), node)])
         blocks = [each for s in body for each in ast.walk(s) if isinstance(each, (ast.If, ast.While, ast.For))]
         self.stateful = names.assigned(blocks) | unbound
@@ -341,12 +343,52 @@ class Rewriter(ast.NodeTransformer):
         thunks = [_thunk(self.visit(node.body)), _thunk(self.visit(node.orelse))]
         return _placed(_operator("choose", self.test(node.test), *thunks), node)
 
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        self.generic_visit(node)
+        given = _mapped(node)
+        return node if given is None else _placed(_operator("listed", *given), node)
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
+        if len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp) and isinstance(node.func, ast.Name):
+            inner = node.args[0]
+            self.generic_visit(inner)
+            if (given := _mapped(inner)) is not None and node.func.id not in self.stateful:
+                node.args = [_placed(_operator("generated", _name(node.func.id), *given), inner)]
+                node.func = _placed(_operator("callee", node.func), node.func)
+                node.keywords = [self.visit(each) for each in node.keywords]
+                return node
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and self.first_parameter:
             node.args = [_placed(_name("__class__"), node), _placed(_name(self.first_parameter), node)]
             return node
         self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and _is_operators(node.func.value):
+            return node  # `_Appends` has written it
         node.func = _placed(_operator("callee", node.func), node.func)
+        return node
+
+
+class _Appends(ast.NodeTransformer):
+    """Make ``x.append(value)`` in loops an assignment to a function's own variable: so loops and branches carry x."""
+
+    def __init__(self, own: Names, is_inside: bool = False) -> None:
+        self.own = own
+        self.is_inside = is_inside
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, names.SCOPES):
+            return node
+        if isinstance(node, (ast.For, ast.While)):
+            return _Appends(self.own, True).generic_visit(node)
+        return super().visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        call = node.value
+        if self.is_inside and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+            target = call.func.value
+            is_plain = len(call.args) == 1 and not call.keywords and not isinstance(call.args[0], ast.Starred)
+            if is_plain and call.func.attr == "append" and isinstance(target, ast.Name) and target.id in self.own:
+                value = _operator("appended", _name(target.id), call.args[0])
+                return _placed(_assign(target.id, value), node)
         return node
 
 
@@ -394,6 +436,24 @@ def _as_value(key: ast.expr) -> ast.expr:
 def _binds(node: ast.AST) -> bool:
     """Whether an expression holds ``:=``, whose variable would become local to the thunk around it."""
     return any(isinstance(each, ast.NamedExpr) for each in ast.walk(node))
+
+
+def _mapped(node: ast.ListComp | ast.GeneratorExp) -> list[ast.expr] | None:
+    """Return the iterable, the function of an item and in how many variables that is; None for other comprehensions."""
+    (first, *others) = node.generators
+    target = first.target
+    targets = target.elts if isinstance(target, ast.Tuple) else [target]
+    if others or first.ifs or first.is_async or not all(isinstance(each, ast.Name) for each in targets) or _binds(node):
+        return None
+    parameters = [each.id for each in targets if isinstance(each, ast.Name)]
+    if len(set(parameters)) < len(parameters) or any(isinstance(e, (ast.Await, ast.Yield)) for e in ast.walk(node)):
+        return None
+    function = ast.Lambda(_arguments(parameters), node.elt)
+    return [first.iter, function, ast.Constant(len(parameters) if isinstance(target, ast.Tuple) else None)]
+
+
+def _is_operators(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == OPERATORS
 
 
 def _name(name: str) -> ast.Name:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import operator
 import sys
 import threading
@@ -21,6 +22,7 @@ from backend_torch.tensors import trace_state
 from tnp._array.numbers import ANY, Line, largest_of, number_of
 from tnp._autograph import effects, iteration
 from tnp._autograph.jumps import RESULT
+from tnp._autograph.lists import Growing, Grows, Kind, refused
 from tnp._autograph.places import MISSING, Place
 from tnp._autograph.values import (
     Conflict,
@@ -53,8 +55,11 @@ _FEW_STEPS = 8  # a loop of at most this many steps is unrolled, unless its body
 _MANY_STEPS = 100  # unrolling a loop of at least this many steps warns
 _TOO_MANY_STEPS = 1024  # a loop of so many steps is Python's rather than unrolled
 _TOO_MANY_OPERATIONS = 1024  # or of so many steps times the operations of its first one
+_MANY_ITEMS = 2**24  # no list of a loop has more
+_SMALL = 64  # elements of an item that loops append to a list
 _MOST_TIMES = 2**44  # no loop makes more steps
 _FEW = 2**18  # an int that grows by at most this each step never reaches 2**62
+EXPRESSION = "the result of the expression"
 _MOST_ROUNDS = 12  # a loop's body is traced at most this often to find the dtypes of what it carries
 
 
@@ -66,6 +71,7 @@ class _State(threading.local):
     def __init__(self) -> None:
         self.blocks: list[Surroundings] = []  # of the blocks being traced, from the outermost to the innermost
         self.is_branch = False  # whether the innermost is a branch
+        self.loops: list[_Loop] = []  # whose steps are being traced, from the outermost to the innermost
 
 
 _state = _State()
@@ -75,6 +81,17 @@ def called(function: types.FunctionType) -> None:
     """Tell the blocks being traced that a function is about to be called."""
     for around in _state.blocks:
         around.called(function)
+
+
+def loop_around(items: Any) -> _Loop | None:
+    """Return the outermost loop of the graph in a step of which a list from before it is known by a variable.
+
+    None if there is none, or if the number of its steps is unknown.
+    """
+    for loop in _state.loops:
+        if any(value is items for value in loop.before.values()):
+            return loop if loop.most_steps is not None else None
+    return None
 
 
 class _Rebound(Exception):
@@ -503,6 +520,9 @@ def _merged(
             values[name], forms[name] = first, first.forms
         elif is_same(first.value, second.value):
             others[name] = first.value
+        elif type(first.value) is Growing and type(second.value) is Growing and first.value.count != second.value.count:
+            kind = first.value.kind
+            raise Grows(kind.loop, first.value, kind.item, is_counted=True)
         elif conflict := next((each for each in (first.value, second.value) if isinstance(each, Conflict)), None):
             others[name] = conflict
         elif isinstance(first.value, Undefined) or isinstance(second.value, Undefined):
@@ -540,9 +560,14 @@ def _run(
     _state.blocks.append(around)
     outer, _state.is_branch = _state.is_branch, is_branch
     try:
-        variables.put(before)
+        lists = {name: value.renewed() for name, value in before.items() if type(value) is Growing}
+        variables.put({**before, **lists})
         run()
         after = variables.get()
+        for name, value in lists.items():
+            if after[name] is value:
+                value.check()
+                after[name] = before[name]
     finally:
         _state.blocks.pop()
         _state.is_branch = outer
@@ -650,10 +675,11 @@ class _Refusal(NamedTuple):
     reason: str
     steps: int
     error: Exception
+    is_expression: bool
 
     def check(self, operations: int) -> None:
         """Raise if unrolling a loop whose steps have so many operations takes minutes; warn if it takes long."""
-        if self.steps < _MANY_STEPS:
+        if self.steps < _MANY_STEPS or (self.is_expression and not operations):
             return
         is_long = self.steps * operations > _TOO_MANY_OPERATIONS and not trace_state.state.is_whole
         if self.steps >= _TOO_MANY_STEPS or is_long:
@@ -676,7 +702,8 @@ def _try_staged(
         variables.put(before)
         around.restored()
         what, reason = f"the {stop - start} steps of a loop", str(error) or type(error).__name__
-        refusal = _Refusal(what, reason, 0 if isinstance(error, _Short) else stop - start, error.with_traceback(None))
+        steps = 0 if isinstance(error, _Short) else stop - start
+        refusal = _Refusal(what, reason, steps, error.with_traceback(None), EXPRESSION in variables.lines)
         refusal.check(0)  # of too many steps the first one need not run
         return refusal
     return None
@@ -696,15 +723,14 @@ def _staged_for(
         return before_end & more if predicate(more) is not None else (before_end if more else wrap(values[0] < start))
 
     def step(values: list[Tensor]) -> None:
-        values[0].reach = stop if isinstance(stop, int) else _MOST_TIMES
-        if isinstance(stop, int):
-            values[0].line = Line(values[0], stop)
         body(source.item(number_of(values[0])))
 
     what = "the `for` at " + trace_state.user_line()
     variables.complete(
         lambda: wrap(counter < end),
-        lambda: _Loop(variables, condition, body, step, [counter], what, test is not None).run(steps),
+        lambda: _Loop(
+            variables, condition, body, step, [counter], what, test is not None, source.most if steps is None else steps
+        ).run(steps),
     )
 
 
@@ -737,6 +763,25 @@ def _arrays(value: Any, depth: int = 2) -> Iterator[ndarray]:
             yield from _arrays(each, depth - 1)
 
 
+def _has_another_name(items: Any, name: str) -> bool:
+    """Whether the function being traced has a list in another variable, or in what one holds."""
+
+    def holds(value: Any, depth: int) -> bool:
+        if value is items:
+            return True
+        if not depth or isinstance(value, (type, types.ModuleType, types.FunctionType, ndarray)):
+            return False
+        held = value if isinstance(value, dict) else getattr(value, "__dict__", {})
+        inside = value if isinstance(value, (list, tuple)) else list(held.values())
+        return any(holds(each, depth - 1) for each in inside)
+
+    for frame in trace_state.frames_of_function("._tnp_"):
+        for other, value in frame.f_locals.items():
+            if other != name and not other.startswith("_tnp_") and holds(value, 2):
+                return True
+    return False
+
+
 class _Changed(Exception):
     """A step changes variables that the loop does not carry yet, or not in this dtype."""
 
@@ -761,6 +806,8 @@ class _Loop:
         The loop's name in error messages.
     ends_early : bool
         Whether a loop of a known number of steps may do fewer.
+    most_steps : int, optional
+        How many steps it does at most.
     """
 
     def __init__(
@@ -772,8 +819,10 @@ class _Loop:
         counter: list[Tensor],
         what: str,
         ends_early: bool = False,
+        most_steps: int | None = None,
     ) -> None:
         self.variables = variables
+        self.most_steps = most_steps if most_steps is not None and most_steps <= _MANY_ITEMS else None
         self.ends_early = ends_early
         self.condition = condition
         self.body = body
@@ -792,16 +841,22 @@ class _Loop:
         self.lost: list[Left] = []  # the results of blocks before it that miss what a step writes
         self.exact: list[Moves | None] = []  # the same with conditions; None for a view, or what only the graph knows
         self.origins: dict[int, Any] = {}  # for those that change hands which array it is; after the loop its result
+        self.steps: int | None = None
+        self.lists: dict[str, Kind] = {}  # the lists to which a step appends
+        self.most: dict[Kind, int] = {}  # how many items there may be before the loop, of those whose items are counted
+        self.asked: Exception | None = None  # that of an item at a traced place, unless the step appends to its list
 
     def run(self, steps: int | None = None) -> None:
         """Trace the loop; ``steps`` is their number if it is known, and raises `_Short` if unrolling is better."""
+        self.steps = steps
         traced = self._traced()
+        self._check_appended(traced)
         lost = self._rebound_after_writes(traced)
         known = set(map(backend.storage_of, traced.graph[1]))
         for place in self.lost:
             if backend.storage_of(place.values) in known:
                 place.get(place.values)
-        if steps is not None and steps * traced.operations <= MOST_OPERATIONS:
+        if steps is not None and (self._is_short(steps * traced.operations) or self._is_pythons(traced)):
             raise _Short
         if steps is None and self.unset:
             self._demand_a_step()
@@ -820,7 +875,25 @@ class _Loop:
                 sources[index] += self._kept(index, starts, begins)
         for name, tensors in lost.items():
             backend.lose(tensors, functools.partial(self._lost_error, name))
-        self.variables.put(self._state(results, iter(sources)))
+        state = self._state(results, iter(sources))
+        for name, each in self.lists.items():
+            state[name] = each.after(self.before, state, self.steps or 0)
+        self.variables.put(state)
+
+    def _is_short(self, operations: int) -> bool:
+        """Whether unrolling a loop of so few operations is better: not if small items of lists would be tensors."""
+        sizes = [math.prod(form.shape) for kind in self.lists.values() for form in kind.forms]
+        return operations <= MOST_OPERATIONS and (not sizes or max(sizes) > _SMALL)
+
+    def _is_pythons(self, traced: backend.Traced) -> bool:
+        """Whether a loop computes a list or an expression of nothing but the program's own numbers."""
+        rows = {backend.storage_of(tensor) for kind in self.lists.values() for tensor in Part(kind.tree).tensors}
+        return (
+            bool(self.lists or EXPRESSION in self.variables.lines)
+            and all(isinstance(self.before[name], (bool, int, float, complex, Undefined)) for name in self.parts)
+            and rows.issuperset(map(backend.storage_of, traced.graph[1]))
+            and not any(traced.graph[0].children())  # blocks, of which Python would trace each by itself
+        )
 
     def _starts(self) -> list[Tensor | None]:
         """For each carried tensor the array that it starts as; None for a number, and for what starts as nothing."""
@@ -948,16 +1021,106 @@ class _Loop:
     def _traced(self) -> backend.Traced:
         self._carry_as_before()
         for _ in range(_MOST_ROUNDS):
+            for kind in self.lists.values():
+                kind.begin(self.steps or 0)
+            for value in self.before.values():
+                if type(value) is Growing and value.kind.counter is not None:
+                    value.kind.most = self.most.setdefault(value.kind, value.kind.most)
             known = backend.known_memory()  # a trace may take values as constants that a step then writes
+            self.asked = None
             try:
                 traced = backend.traced(self._stepped, self._carry())
+                if self.asked is not None:
+                    raise self.asked
             except _Changed as change:
                 self._carry_also(change.after)
+                continue
+            except Grows as found:
+                if found.loop is not self:
+                    raise
+                self._append_also(found)
                 continue
             if known.isdisjoint(map(backend.storage_of, traced.written)):
                 _carried[self.body.__code__] = {name: part.forms for name, part in self.parts.items()}
                 return traced
         raise NotStaged(f"{self.what}: the dtypes of its variables do not settle")
+
+    def _append_also(self, found: Grows) -> None:
+        """Let a step append to a list."""
+        name, value = next((name, value) for name, value in self.before.items() if self._is_of(found.items, name))
+        item, each = found.item, 1
+        if type(value) is list and _has_another_name(value, name):
+            raise refused(f"{name} has another name, too")
+        if known := self.lists.get(name):
+            value, each, forms = known.before, known.each, common(known.item, item)
+            item = known.item if item.is_number else item
+        else:
+            forms = item.forms
+            for held in value if type(value) is list else ():
+                forms = forms and common(Part(held), item)
+        if forms is None:
+            raise refused(f"the items of {name} differ in dtype, shape or structure")
+        like = Part(item.filled([backend.zeros(form.shape, form.dtype, form.device) for form in forms], forms))
+        kind = Kind(name, self, like, forms, each)
+        if found.is_counted or self.ends_early or self.steps is None or (known and known.counter is not None):
+            kind.count()
+        self._begin(kind, value)
+
+    def _is_of(self, items: Any, name: str) -> bool:
+        return items is self.before[name] or (type(items) is Growing and items.kind.name == name and name in self.lists)
+
+    def _begin(self, kind: Kind, before: Any) -> None:
+        kind.before, kind.tree = before, None
+        self.lists[kind.name] = kind
+        self.before = {**self.before, kind.name: Growing(kind)}
+
+    def _write_appended(self, after: State) -> State:
+        """Write to the lists what a step has appended; return the variables as if it had not."""
+        for name, before in self.before.items():
+            value = after[name]
+            if type(before) is not Growing or value is before:
+                continue
+            if type(value) is not Growing or value.kind is not before.kind:
+                raise refused(f"the list {name} is another one in each step")
+            if self.most_steps is not None and (self.ends_early or self.steps is None):
+                raise Grows(before.kind.loop, before, before.kind.item, is_counted=True)
+            if self.most_steps is None:
+                raise refused(f"{self.what} appends to {name}, and values decide how many steps it does")
+            if (kind := self.lists.get(name)) is None:
+                self._begin(before.kind.nested(value.count - before.count), before)
+                raise _Changed({})
+            if value.count != kind.each:
+                kind.each = value.count
+                self._begin(kind, kind.before)
+                raise _Changed({})
+            value.write()
+            after = {**after, name: before}
+        return after
+
+    def _count_appended(self) -> None:
+        """Add up how many items the steps append at most to lists whose items are counted."""
+        for kind, before in self.most.items():
+            added = kind.most - before
+            kind.most = before + added * (self.most_steps or 0)
+            if kind.most > _MANY_ITEMS or (added and self.most_steps is None):
+                raise refused(f"{self.what} appends to {kind.name}, and values decide how many steps it does")
+            if kind.loop is self and kind.most > kind.room:
+                kind.room = kind.most
+                self._begin(kind, kind.before)
+                raise _Changed({})
+
+    def _check_appended(self, traced: backend.Traced) -> None:
+        """Refuse writes of a step to what one before it has appended."""
+        names = [name for name, tensors in self.start.items() for _ in tensors]
+        written = {names[index - len(self.counter)] for index in traced.overwritten if index >= len(self.counter)}
+        around = set(map(backend.storage_of, traced.graph[1]))
+        for kind in self.lists.values():
+            if not around.isdisjoint(map(backend.storage_of, kind.appended)):
+                raise kind.shared("an array from before the loop")
+            for name, _ in kind.kept.values():
+                index = names.index(name)
+                if name in written or any(index in found for other, found in enumerate(self.sources) if other != index):
+                    raise refused(f"{name} is appended to {kind.name}, and then written to or given another name")
 
     def _carry_as_before(self) -> None:
         """Carry the variables that the same loop carried before, in another step of the loop around it."""
@@ -971,8 +1134,23 @@ class _Loop:
 
     def _stepped(self, tensors: list[Tensor]) -> list[Tensor]:
         count = len(self.counter)
+        if count:
+            tensors[0].reach = _MOST_TIMES if self.steps is None else self.steps
+        if count and self.steps is not None:
+            tensors[0].line = Line(tensors[0], self.steps)
         state = self._state(tensors[count:])
-        after = _run(self.body, lambda: self.step(tensors), self.variables, state, "a loop")
+        for kind in self.lists.values():
+            if kind.loop is self:
+                kind.read.clear()
+            if kind.counter is None:
+                kind.base = kind.first + kind.each * number_of(tensors[0])
+        _state.loops.append(self)
+        try:
+            after = _run(self.body, lambda: self.step(tensors), self.variables, state, "a loop")
+        finally:
+            _state.loops.pop()
+        lists, after = {name: after[name] for name in self.lists}, self._write_appended(after)
+        self._count_appended()
         self.lost = follow_writes()  # the next step reads them
         results = [tensors[0] + 1] if count else []
         for name in self.variables.lines:
@@ -1005,6 +1183,10 @@ class _Loop:
                 ]
                 is_known = len(moves) == sum(place is not None for place, *_ in shared)
                 self.exact.append(moves if is_known else None)
+        carried = [name for name, part in self.parts.items() for _ in part.tensors]
+        for name, kind in self.lists.items():
+            if type(lists[name]) is Growing and kind.counter is None:
+                kind.follow(lists[name], tensors[count : count + len(carried)], self.after, carried)
         followed = self._followed()
         if followed != self.origins.keys():
             self.origins = dict.fromkeys(sorted(followed))

@@ -339,7 +339,7 @@ def test_a_branch_on_a_value_names_the_line() -> None:
         lambda x: x[x > 0],
         lambda x: np.nonzero(x),
         lambda x: numpy.asarray(x),
-        lambda x: [1, 2, 3][x[0].astype(int)],
+        lambda x: [1, 2.5, x][x[0].astype(int)],
         lambda x: np.zeros(x[0].astype(int)),
         lambda x: np.full((2, x[0].astype(int)), 1),
         lambda x: x.reshape(x[0].astype(int)),

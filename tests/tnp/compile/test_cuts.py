@@ -676,7 +676,7 @@ def test_a_list_of_many_numbers_is_pythons() -> None:
             gain = gain / (gain + 0.1)
             level = level + gain * (value - level)
             gain = (1 - gain) * gain + 0.01
-            out.append(level)
+            out += [level]
         return np.array(out)
 
     compiled = np.compile(smoothed, backend="eager")
