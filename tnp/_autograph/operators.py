@@ -84,6 +84,8 @@ def callee(function: Any) -> Any:
             return function
     if kind is types.MethodType and type(function.__func__) is types.FunctionType:
         called(function.__func__)
+        if function.__name__ == "array" and function.__func__.__code__.co_filename.startswith(conversion.OWN):
+            return sequences.taking(function)
     return conversion.converted(function)
 
 

@@ -209,16 +209,18 @@ def _array(items: Collected) -> Any:
 
 
 def taking(function: Any) -> Any:
-    """A function of tnp that takes a list which a loop of the graph has built as an array."""
+    """A function of tnp that takes a list which a loop of the graph has built, as an array."""
 
     def call(*args: Any, **options: Any) -> Any:
+        is_plain = function.__name__ in ("array", "asarray") and len(args) == 1 and not options
+        if is_plain and type(args[0]) is windows.Window:
+            return args[0].copy() if function.__name__ == "array" else args[0]
         if not any(type(each) is Collected for part in args for each in (part, *_inside(part))):
             return function(*args, **options)
         if type(args[0]) is not Collected or len(args) > 2:
             return function(*map(_whole, args), **options)
         whole = _array(args[0])
         if type(whole) is windows.Window:
-            is_plain = function.__name__ in ("array", "asarray") and len(args) == 1 and not options
             return whole if is_plain else function(whole, *args[1:], **options)
         join = _JOINING.get(function.__name__)
         if join is None or whole.ndim < 2 or not options.keys() <= {"axis"}:
@@ -229,6 +231,11 @@ def taking(function: Any) -> Any:
         return join(whole, *axis).copy()
 
     return call
+
+
+def len_(value: Any) -> Any:
+    """``len``, of slices with traced bounds, too."""
+    return value.shape[0] if type(value) is windows.Window and value.ndim else expressions.len_(value)
 
 
 def isinstance_(value: Any, kinds: Any) -> bool:
@@ -243,7 +250,7 @@ def type_(*args: Any) -> Any:
 
 BUILTINS: dict[Any, Any] = {
     sum: sum_, any: any_, all: all_, list: list_, tuple: tuple_, max: _extreme(max), min: _extreme(min),
-    isinstance: isinstance_, type: type_,
+    isinstance: isinstance_, len: len_, type: type_,
 }  # fmt: skip
 """Python's functions of sequences -> their replacements in converted functions."""
-_TAKERS = frozenset(BUILTINS) - {isinstance, type}
+_TAKERS = frozenset(BUILTINS) - {isinstance, len, type}

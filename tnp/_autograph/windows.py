@@ -26,6 +26,7 @@ from tnp._indexing.selection import where
 from tnp._math.mathematics import clip
 from tnp._math.products import matmul
 from tnp._transforms import pytree
+from tnp._transforms.registered_pytrees import register_pytree_node
 from tnp._ufunc import table
 
 _UNITS: dict[str, Any] = {"sum": 0, "prod": 1, "any": False, "all": True}
@@ -387,15 +388,42 @@ def item(array: Any, key: Any) -> Any:
     return Window(lambda: _moved(array[wide], ranges), lengths, (array, key), error, part)
 
 
-def refuse(result: Any) -> None:
-    """Raise for a result of a compiled function that holds a slice whose length is traced."""
+class Returned(NamedTuple):
+    """A result of a compiled function that is computed from slices whose length is traced."""
 
-    def check(value: Any) -> Any:
-        if type(value) is Window:
+    values: ndarray
+    lengths: tuple[Any, ...]
+
+
+def _returned(values: ndarray, lengths: tuple[Any, ...]) -> Any:
+    if trace_state.is_tracing():
+        return Returned(values, lengths)
+    return values[tuple([slice(None if each is None else int(each)) for each in lengths])].copy()
+
+
+register_pytree_node(Returned, lambda x: ((x.values, x.lengths), None), lambda _, parts: _returned(*parts))
+
+
+def returned(result: Any) -> Any:
+    """Return a compiled function's result, which cuts what is computed from slices of traced lengths when it runs.
+
+    Raises
+    ------
+    OfTracing, NotImplementedError
+        It holds such a slice itself, which shares memory.
+    """
+    found = []
+
+    def leaf(value: Any) -> Any:
+        if type(value) is not Window:
+            return value
+        found.append(value)
+        if value.error is not None or value.source is not None or value.part is not None:
             raise value.error or unsupported("a result of the function")
-        return value
+        return Returned(value.values, value.lengths)
 
-    pytree.mapped(check, result, lambda value: type(value) is Window or pytree.is_array(value))
+    made = pytree.mapped(leaf, result, lambda value: type(value) is Window or pytree.is_array(value))
+    return made if found else result
 
 
 def set_items(value: Any, *places: tuple[Any, Any]) -> Any:

@@ -946,8 +946,7 @@ class _Signatures:
             trace_state.state.is_whole, was_whole = self.fullgraph is True, trace_state.state.is_whole
             with traced_numbers.traced(inside, outer.asks_types), watched:
                 try:
-                    result = self.current(*given[0], **given[1])
-                    windows.refuse(result)
+                    result = windows.returned(self.current(*given[0], **given[1]))
                 finally:
                     trace_state.state.is_whole = was_whole
                     changes = outer.changes()
