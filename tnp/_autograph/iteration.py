@@ -28,10 +28,13 @@ class Items:
     length : int or scalar array
     most : int or None
         How many items there are at most, if that is known.
+    leaves_out : bool
+        Whether a condition leaves out some of the items at these positions.
     """
 
     length: Any
     most: int | None = None
+    leaves_out = False
 
     def item(self, number: Any) -> Any:
         """Return the item at a position, which may be traced."""
@@ -176,7 +179,7 @@ def unroll(items: Iterable[Item]) -> Iterator[Item]:
 def source(items: Any) -> Items | None:
     """Return the items if a loop can read them by position; None for other iterables and for used iterators."""
     if isinstance(items, Items):
-        return None if isinstance(items, Once) and items.rest is not None else items
+        return None if items.leaves_out or (isinstance(items, Once) and items.rest is not None) else items
     if isinstance(items, range):
         return Range(items.start, items.stop, items.step)
     if type(items) is Collected and (rows := items.rows()) is not None:

@@ -344,19 +344,19 @@ class Rewriter(ast.NodeTransformer):
         return _placed(_operator("choose", self.test(node.test), *thunks), node)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        is_one = _is_of_one_loop(node)
         self.generic_visit(node)
-        given = _mapped(node)
-        return node if given is None else _placed(_operator("listed", *given), node)
+        return _placed(_operator("listed", *_mapped(node)), node) if is_one else node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp) and isinstance(node.func, ast.Name):
-            inner = node.args[0]
+        inner = node.args[0] if len(node.args) == 1 else None
+        if isinstance(inner, ast.GeneratorExp) and isinstance(node.func, ast.Name) and _is_of_one_loop(inner):
+            taker = self.visit(node.func)
             self.generic_visit(inner)
-            if (given := _mapped(inner)) is not None and node.func.id not in self.stateful:
-                node.args = [_placed(_operator("generated", _name(node.func.id), *given), inner)]
-                node.func = _placed(_operator("callee", node.func), node.func)
-                node.keywords = [self.visit(each) for each in node.keywords]
-                return node
+            node.args = [_placed(_operator("generated", taker, *_mapped(inner)), inner)]
+            node.func = _placed(_operator("callee", taker), node.func)
+            node.keywords = [self.visit(each) for each in node.keywords]
+            return node
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and self.first_parameter:
             node.args = [_placed(_name("__class__"), node), _placed(_name(self.first_parameter), node)]
             return node
@@ -438,18 +438,31 @@ def _binds(node: ast.AST) -> bool:
     return any(isinstance(each, ast.NamedExpr) for each in ast.walk(node))
 
 
-def _mapped(node: ast.ListComp | ast.GeneratorExp) -> list[ast.expr] | None:
-    """Return the iterable, the function of an item and in how many variables that is; None for other comprehensions."""
+def _is_of_one_loop(node: ast.ListComp | ast.GeneratorExp) -> bool:
+    """Whether a comprehension has one ``for``, over variables or pairs of such."""
     (first, *others) = node.generators
-    target = first.target
-    targets = target.elts if isinstance(target, ast.Tuple) else [target]
-    if others or first.ifs or first.is_async or not all(isinstance(each, ast.Name) for each in targets) or _binds(node):
-        return None
-    parameters = [each.id for each in targets if isinstance(each, ast.Name)]
-    if len(set(parameters)) < len(parameters) or any(isinstance(e, (ast.Await, ast.Yield)) for e in ast.walk(node)):
-        return None
-    function = ast.Lambda(_arguments(parameters), node.elt)
-    return [first.iter, function, ast.Constant(len(parameters) if isinstance(target, ast.Tuple) else None)]
+    names_ = [each.id for each in _targets(first.target) if isinstance(each, ast.Name)]
+    is_plain = len(names_) == len(_targets(first.target)) == len(set(names_))
+    binds = any(isinstance(each, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for each in ast.walk(node))
+    return is_plain and not others and not first.is_async and not binds
+
+
+def _targets(target: ast.expr) -> list[ast.expr]:
+    return target.elts if isinstance(target, ast.Tuple) else [target]
+
+
+def _mapped(node: ast.ListComp | ast.GeneratorExp) -> list[ast.expr]:
+    """Return the iterable, the function of an item, the number of its variables, and its condition or None."""
+    (first,) = node.generators
+    parameters = [each.id for each in _targets(first.target) if isinstance(each, ast.Name)]
+    condition: ast.expr = ast.Constant(None)
+    if first.ifs:
+        (*tests, test) = first.ifs
+        for each in reversed(tests):
+            test = _operator("and_", each, _thunk(test))
+        condition = ast.Lambda(_arguments(parameters), test)
+    count = ast.Constant(len(parameters) if isinstance(first.target, ast.Tuple) else None)
+    return [first.iter, ast.Lambda(_arguments(parameters), node.elt), count, condition]
 
 
 def _is_operators(node: ast.expr) -> bool:

@@ -62,32 +62,67 @@ def item(items: Any, key: Any) -> Any:
 class Mapped(iteration.Once):
     """A generator expression over what a loop of the graph can go through."""
 
-    def __init__(self, items: iteration.Items, function: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, items: iteration.Items, function: Callable[[Any], Any], condition: Callable[[Any], Any] | None = None
+    ) -> None:
         self.items, self.function, self.length, self.most = items, function, items.length, items.most
+        self.condition = condition
+        self.leaves_out = condition is not None
 
     def item(self, number: Any) -> Any:
         """Return the value of the expression for an item."""
         return self.function(self.items.item(number))
 
+    def __next__(self) -> Any:
+        if self.rest is None:
+            self.rest = map(self.function, filter(self.condition or _always, self.items))
+        return next(self.rest)
+
+
+def _always(item: Any) -> bool:
+    return True
+
 
 def _for_each(items: Any, body: Callable[[Any, Any], Any], total: Any, ends: Callable[[Any], Any] | None = None) -> Any:
     """Return ``total`` after ``total = body(total, item)`` for each item, until ``ends(total)``."""
+    function, condition = None, None
+    if type(items) is Mapped and items.rest is None:
+        items, function, condition = items.items, items.function, items.condition
+    lines = ((statements.EXPRESSION, 0),)
+
+    def get() -> tuple[Any]:
+        return (total,)
 
     def put(values: tuple[Any]) -> None:
         nonlocal total
         (total,) = values
 
     def step(item: Any) -> None:
-        put((body(total, item),))
+        def taken() -> None:
+            put((body(total, item if function is None else function(item)),))
+
+        if condition is None:
+            taken()
+        else:
+            statements.if_(condition(item), taken, _nothing, get, put, lines)
 
     test = None if ends is None else lambda: expressions.not_(ends(total))
-    statements.for_(items, test, step, lambda: (total,), put, ((statements.EXPRESSION, 0),))
+    statements.for_(items, test, step, get, put, lines)
     return total
 
 
-def _unpacking(function: Callable[..., Any], count: int | None) -> Callable[[Any], Any]:
+def _is_looped(items: Any) -> bool:
+    """Whether `_for_each` goes through what a function is given, where that is no list of Python's."""
+    return iteration.source(items) is not None or (type(items) is Mapped and items.rest is None)
+
+
+def _nothing() -> None:
+    """What is done for an item that a comprehension leaves out."""
+
+
+def _unpacking(function: Any, count: int | None) -> Any:
     """Return a function of an item, which ``function`` takes as so many arguments; None: as it is."""
-    if count is None:
+    if count is None or function is None:
         return function
 
     def call(item: Any) -> Any:
@@ -101,24 +136,28 @@ def _unpacking(function: Callable[..., Any], count: int | None) -> Callable[[Any
     return call
 
 
-def listed(items: Any, function: Callable[..., Any], count: int | None) -> Any:
-    """``[function(item) for item in items]``."""
-    of_item, source = _unpacking(function, count), iteration.source(items)
+def listed(items: Any, function: Callable[..., Any], count: int | None, condition: Callable[..., Any] | None) -> Any:
+    """``[function(item) for item in items if condition(item)]``."""
+    of_item, chosen, source = _unpacking(function, count), _unpacking(condition, count), iteration.source(items)
     if source is None or not isinstance(source.length, int):
-        return [of_item(item) for item in items]
-    return _for_each(items, lambda found, item: appended(found, of_item(item)), [])
+        return [of_item(item) for item in items if chosen is None or chosen(item)]
+    return _for_each(Mapped(source, of_item, chosen), appended, [])
 
 
-def generated(taker: Any, items: Any, function: Callable[..., Any], count: int | None) -> Any:
-    """``function(item) for item in items``, a generator that ``taker`` is given."""
-    source = iteration.source(items) if taker in _TAKERS else None
-    of_item = _unpacking(function, count)
-    return map(of_item, items) if source is None else Mapped(source, of_item)
+def generated(
+    taker: Any, items: Any, function: Callable[..., Any], count: int | None, condition: Callable[..., Any] | None
+) -> Any:
+    """``function(item) for item in items if condition(item)``, a generator that ``taker`` is given."""
+    source = iteration.source(items) if any(taker is each for each in _TAKERS) else None
+    of_item, chosen = _unpacking(function, count), _unpacking(condition, count)
+    if source is None:
+        return (of_item(item) for item in items if chosen is None or chosen(item))
+    return Mapped(source, of_item, chosen)
 
 
 def sum_(items: Any, /, start: Any = 0) -> Any:
     """``sum``."""
-    if iteration.source(items) is None:
+    if not _is_looped(items):
         return sum(items, start)
     return _for_each(items, lambda total, item: total + item, start)
 
@@ -131,38 +170,38 @@ def _extreme(function: Any) -> Any:
         empty = value_checks.raising(error, "")
 
     def of(*args: Any, **options: Any) -> Any:
-        source = iteration.source(args[0]) if len(args) == 1 and not options else None
+        items = args[0] if len(args) == 1 and not options else None
+        source = iteration.source(list_(items) if type(items) is Mapped and items.leaves_out else items)
         if source is None or (isinstance(source.length, int) and not source.length):
             return choose(*args, **options)
         if not isinstance(source.length, int):
             value_checks.demand(asarray(source.length > 0).tensor, empty)
-        return _for_each(items_from(source, 1), choose, source.item(0))
+        return _for_each(Mapped(iteration.Range(1, source.length, 1), source.item), choose, source.item(0))
 
     return of
 
 
-def items_from(source: iteration.Items, first: int) -> iteration.Items:
-    """Return the items from a place."""
-    return Mapped(iteration.Range(first, source.length, 1), source.item)
-
-
 def any_(items: Iterable[Any], /) -> Any:
     """``any``."""
-    if iteration.source(items) is None:
+    if not _is_looped(items):
         return any(items)
     return _for_each(items, lambda _, item: expressions.truth(item), False, lambda found: found)
 
 
 def all_(items: Iterable[Any], /) -> Any:
     """``all``."""
-    if iteration.source(items) is None:
+    if not _is_looped(items):
         return all(items)
     return _for_each(items, lambda _, item: expressions.truth(item), True, expressions.not_)
 
 
 def list_(*args: Any) -> Any:
     """``list``."""
-    return listed(args[0], lambda item: item, None) if len(args) == 1 and type(args[0]) is Mapped else list(*args)
+    return _for_each(args[0], appended, []) if len(args) == 1 and _is_new(args[0]) else list(*args)
+
+
+def _is_new(items: Any) -> bool:
+    return type(items) is Mapped and items.rest is None and isinstance(items.length, int)
 
 
 def tuple_(*args: Any) -> Any:

@@ -231,6 +231,21 @@ def some(xp: Any, x: Any) -> Any:
     return xp.sum(out), xp.mean(out), len(out), out[0], out[-1], max(out), sum(out), places[-1], len(places)
 
 
+def chosen(xp: Any, x: Any) -> Any:
+    out = [v * 2 for v in x if v > 0 if v < 1]
+    pairs = [(i, v) for i, v in enumerate(x) if v > 0.5 or i < 2]
+    total = sum(v for v in x if v > 0), max(v * 2 for v in x if v < 0), min(abs(v) for i, v in enumerate(x) if i % 3)
+    found = any(v > 2 for v in x if v > 0), all(v > 2 for v in x if v > 0), sum(1 for v in x if v > 0)
+    return (
+        xp.array(out),
+        len(out),
+        pairs,
+        total,
+        [float(each) for each in found],
+        [i for i in range(STEPS) if i % 7 == 0],
+    )
+
+
 def until_it_ends(xp: Any, x: Any) -> Any:
     out = []
     for i in range(STEPS):
@@ -243,7 +258,7 @@ def until_it_ends(xp: Any, x: Any) -> Any:
     return len(out), out[-1], xp.max(out)
 
 
-@pytest.mark.parametrize("function", [some, until_it_ends])
+@pytest.mark.parametrize("function", [some, chosen, until_it_ends])
 def test_values_decide_how_many(function: Function) -> None:
     check(function, np.compile(lambda x: function(np, x), backend="eager", fullgraph=True))
 
