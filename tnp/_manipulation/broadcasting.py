@@ -57,7 +57,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> ndarray:
     if (view := heads.broadcast_to(array, shape)) is not None:
         return view
     array = ours(array)
-    tensor, lengths = tensor_of(array), as_shape(shape)
+    tensor, lengths = tensor_of(array), as_shape(tuple(shape) if np.iterable(shape) else (shape,))
     if lengths and min(lengths) < 0:
         raise ValueError("all elements of broadcast shape must be non-negative")
     check_size(lengths, tensor.itemsize)

@@ -297,6 +297,12 @@ def test_what_stays_a_scalar():
     assert type(tnp.flip(array)) is type(number)
 
 
+@pytest.mark.parametrize("lengths", [{}, {2: 3}, {2}, "", b"a", range(2, 4)], ids=repr)
+@agrees
+def test_broadcast_to_takes_any_lengths_in_turn(xp, lengths):
+    return xp.broadcast_to(1, lengths), xp.broadcast_to(xp.asarray([1]), [*lengths, 2]), xp.broadcast_to(1, iter([2]))
+
+
 def test_broadcast_view_is_read_only():
     view = tnp.broadcast_to(tnp.arange(3), (2, 3))
     assert not view.flags.writeable
