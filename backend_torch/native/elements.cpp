@@ -12,7 +12,9 @@
 #include <limits>
 
 #include "functions.h"
+#include "host.h"
 #include "layout.h"
+#include "loops.h"
 
 namespace tnp {
 namespace {
@@ -171,11 +173,39 @@ PyObject* unpackbits(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
+// pair(NumPy's ufunc, x): the two results of a ufunc of floats, frexp or modf, by NumPy's loop.
+PyObject* pair(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    const at::Tensor* x = count == 2 && is_quiet() && numpy_computes() ? in_c_order(args[1]) : nullptr;
+    int8_t dtype = x == nullptr ? NONE : dtype_of(*x);
+    if (dtype != F64 && dtype != F32 && dtype != F16) return nullptr;
+    NumpyLoop loop;
+    for (int8_t second : {dtype, static_cast<int8_t>(I32)}) {
+      const int8_t dtypes[] = {dtype, dtype, second};
+      if (loop.function == nullptr) loop = numpy_loop(args[0], dtypes, 3);
+    }
+    if (loop.function == nullptr) return nullptr;
+    at::Tensor results[] = {empty(x->sizes(), dtype), empty(x->sizes(), loop.dtypes[2])};
+    char* data[] = {data_of(*x), writeable_data_of(results[0]), writeable_data_of(results[1])};
+    in_parts(x->numel(), [&](int64_t from, int64_t size) {
+      char* places[3];
+      intptr_t n = size, steps[3];
+      for (int i = 0; i < 3; i++) {
+        steps[i] = itemsize(loop.dtypes[i]);
+        places[i] = data[i] + from * steps[i];
+      }
+      loop.function(places, &n, steps, loop.extra);
+    });
+    THPObjectPtr one(wrap_array(std::move(results[0]))), other(wrap_array(std::move(results[1])));
+    return one == nullptr || other == nullptr ? nullptr : PyTuple_Pack(2, one.get(), other.get());
+  });
+}
+
 }  // namespace
 
 PyMethodDef ELEMENT_FUNCTIONS[] = {
     TNP_FAST("isclose", isclose),   TNP_FAST("copyto", copyto),         TNP_FAST("putmask", putmask),
-    TNP_FAST("packbits", packbits), TNP_FAST("unpackbits", unpackbits), {nullptr, nullptr, 0, nullptr},
+    TNP_FAST("packbits", packbits), TNP_FAST("unpackbits", unpackbits), TNP_FAST("pair", pair), {nullptr, nullptr, 0, nullptr},
 };
 
 }  // namespace tnp

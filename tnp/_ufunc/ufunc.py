@@ -451,8 +451,9 @@ class UnaryPairUfunc(Ufunc):
 
     def __call__(self, x: Any, /, *outs: Any, **options: Any) -> tuple[ndarray, ndarray]:
         """Apply the ufunc to each element of ``x``; the options are those of ``numpy.ufunc``."""
-        if not (outs or options) and (pair := heads.by_numpy(self._numpy, x)) is not None:
-            return pair
+        if not (outs or options):
+            if (pair := heads.pair(self._numpy, x)) is not None or (pair := heads.by_numpy(self._numpy, x)) is not None:
+                return pair
         return self._call((x,), **with_outputs(self, outs, options))
 
 

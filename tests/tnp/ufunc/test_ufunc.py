@@ -271,6 +271,16 @@ def test_order(xp: Any, order: str) -> Any:
 
 
 @pytest.mark.parametrize("name", ["modf", "frexp"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
+def test_two_results_of_many_elements(name: str, dtype: str) -> None:
+    def pairs(xp: Any) -> Any:
+        x = xp.asarray(np.resize([0.0, -0.0, 1.5, -3.75, 1e-40, 6e4, -2.0], 40_000)).astype(dtype)
+        return [getattr(xp, name)(each) for each in (x, x[:7], x[::3], x.reshape(200, -1), x.reshape(200, -1).T, x[2])]
+
+    compare(pairs)
+
+
+@pytest.mark.parametrize("name", ["modf", "frexp"])
 @agrees
 def test_two_outputs_are_of_one_shape(xp: Any, name: str) -> Any:
     ufunc, x = getattr(xp, name), xp.asarray([1.5])
