@@ -9,16 +9,17 @@ import math
 from typing import Any, overload
 
 import numpy as np
+from numpy.exceptions import ComplexWarning
 
 from backend_torch.kernels import signal
 from backend_torch.tensors import memory
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import to_numpy
 from backend_torch.tensors.shape import laid_out_as
-from tnp._core.base import SCALARS, ndarray, wrap, wrap_array
+from tnp._core.base import SCALARS, ndarray, scalar, wrap, wrap_array
 from tnp._core.convert import asarray, tensor_of, tensors_of
 from tnp._core.dtypes import tensor_dtype
-from tnp._core.errors import normalize_axes, normalize_axis, refuse_cast, unassignable
+from tnp._core.errors import normalize_axes, normalize_axis, refuse_cast, unassignable, warn
 from tnp._core.numpy_version import NUMPY
 from tnp._creation.from_data import ascontiguousarray
 from tnp._indexing.selection import where
@@ -287,9 +288,12 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         raise ValueError("period must be a non-zero value")
     if places.dim() != 1 or values.dim() != 1:
         raise ValueError("Data points must be 1-D sequences")
-    for tensor in (wanted, places):
+    for given, tensor in ((x, wanted), (xp, places)):
         if tensor.is_complex() and period is None:
-            refuse_cast(to_numpy[tensor.dtype], np.dtype(float), "safe")
+            if isinstance(given, (scalar, np.complexfloating)):
+                warn("Casting complex values to real discards the imaginary part", ComplexWarning)
+            else:
+                refuse_cast(to_numpy[tensor.dtype], np.dtype(float), "safe", "array data" if tensor.dim() else "scalar")
     if not places.shape[0]:
         raise ValueError("array of sample points is empty")
     if places.shape[0] != values.shape[0]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tnp
-from tests.oracle import ALL, agrees, compare, sample
+from tests.oracle import ALL, agrees, compare, ours, outcome, sample
 from tnp._core.numpy_version import NUMPY
 
 pytestmark = pytest.mark.usefixtures("computed_by")
@@ -114,6 +115,18 @@ def test_interp_at_the_ends(xp: Any) -> Any:
 ])  # fmt: skip
 def test_interp_arguments(arguments: tuple[Any, ...]) -> None:
     compare(lambda xp: xp.interp(*arguments), may_raise=(TypeError, ValueError))
+
+
+@pytest.mark.parametrize("of", [lambda xp: xp.complex64(0.5 + 1j), lambda xp: xp.asarray([0.5 + 1j])[0]])
+@agrees
+def test_interp_drops_the_imaginary_part_of_a_number(xp: Any, of: Callable[[Any], Any]) -> Any:
+    return xp.interp(of(xp), [0.0, 1.0], [1.0, 2.0]), xp.interp(of(xp), [0.0, 1.0], [1.0, 2j])
+
+
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_interp_refuses_complex_arrays_in_numpys_words(shape: tuple[int, ...]) -> None:
+    errors = [outcome(lambda xp: xp.interp(xp.zeros(shape, complex), [0, 1], [0, 1]), xp).error for xp in (np, ours())]
+    assert (type(errors[1]), str(errors[1])) == (type(errors[0]), str(errors[0]))
 
 
 @pytest.mark.parametrize("fp", [[1.0, 2.0], [1j, 2.0]])
