@@ -15,6 +15,7 @@
 #include "host.h"
 #include "layout.h"
 #include "loops.h"
+#include "picking.h"
 
 namespace tnp {
 namespace {
@@ -173,6 +174,20 @@ PyObject* unpackbits(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
+// take(a, indices, axis, out, mode): rows, or elements of a vector, as `a[indices]`.
+PyObject* take(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    if (count != 5 || args[3] != Py_None || !is_text(args[4], "raise") || !is_quiet()) return nullptr;
+    const at::Tensor* tensor = is_array(args[0]) ? plain_tensor(args[0]) : nullptr;
+    const at::Tensor* indices = is_array(args[1]) ? plain_tensor(args[1]) : nullptr;
+    if (tensor == nullptr || tensor->dim() == 0 || tensor->numel() == 0 || dtype_of(*tensor) == NONE) return nullptr;
+    if (indices == nullptr || indices->dim() == 0 || dtype_of(*indices) != I64) return nullptr;
+    bool is_first = PyLong_CheckExact(args[2]) ? PyLong_AsLong(args[2]) == 0 : args[2] == Py_None && tensor->dim() == 1;
+    if (!is_first) clear_refusal();  // an axis beyond C's long
+    return is_first ? get_picked(args[0], *tensor, args[1]) : nullptr;
+  });
+}
+
 // pair(NumPy's ufunc, x): the two results of a ufunc of floats, frexp or modf, by NumPy's loop.
 PyObject* pair(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return head([&]() -> PyObject* {
@@ -205,7 +220,8 @@ PyObject* pair(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 PyMethodDef ELEMENT_FUNCTIONS[] = {
     TNP_FAST("isclose", isclose),   TNP_FAST("copyto", copyto),         TNP_FAST("putmask", putmask),
-    TNP_FAST("packbits", packbits), TNP_FAST("unpackbits", unpackbits), TNP_FAST("pair", pair), {nullptr, nullptr, 0, nullptr},
+    TNP_FAST("packbits", packbits), TNP_FAST("unpackbits", unpackbits), TNP_FAST("pair", pair),
+    TNP_FAST("take", take),         {nullptr, nullptr, 0, nullptr},
 };
 
 }  // namespace tnp

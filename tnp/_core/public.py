@@ -39,7 +39,8 @@ function for refused data themselves.
 
 NATIVE = frozenset({
     "all", "any", "arange", "argmax", "argmin", "array", "copyto", "cumprod", "cumsum", "dot", "flip", "full",
-    "isclose", "max", "mean", "min", "norm", "packbits", "prod", "putmask", "sum", "unpackbits",
+    "isclose", "max", "mean", "min", "norm", "packbits", "prod", "putmask", "sum", "take",
+    "unpackbits",
 })  # fmt: skip
 """Functions whose native head takes all of their parameters: the wrapper asks the head before anything else."""
 

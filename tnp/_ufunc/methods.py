@@ -55,6 +55,7 @@ _HEADS = {  # arguments: array, axis, dtype, out, keepdims, initial, where
     "maximum": lambda array, axis, dtype, *rest: heads.max(array, axis, *rest) if dtype is None else None,
     "minimum": lambda array, axis, dtype, *rest: heads.min(array, axis, *rest) if dtype is None else None,
 }
+_SCANS = {"add": heads.cumsum, "multiply": heads.cumprod}
 _MODULAR = frozenset({"add", "subtract", "multiply"})  # on integers, exact modulo the width of any narrower type
 
 
@@ -90,6 +91,9 @@ def _method(ufunc: np.ufunc, name: str) -> Callable[..., Any]:
 
 def accumulate(ufunc: Ufunc, array: Any, axis: Any, dtype: Any, out: Any) -> Any:
     """``ufunc.accumulate``: each partial reduction along an axis."""
+    if (head := _SCANS.get(ufunc.__name__)) is not None and axis.__class__ is int:
+        if (scanned := head(array, axis, dtype, out)) is not None:
+            return scanned
     if dtype is out is None and ufunc.__name__ in _EXACT:
         if (scanned := heads.by_numpy(_method(ufunc._numpy, "accumulate"), array, axis)) is not None:
             return scanned

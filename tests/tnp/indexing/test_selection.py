@@ -76,6 +76,19 @@ TAKES: list[Any] = [0, -1, 5, 6, -7, [], [0.0], [[0, 1], [5, -6]], [True, False]
 TAKES += [np.array([1], "u8"), np.array([1.0]), np.array(2), [7, -8], "a"]
 
 
+@pytest.mark.parametrize("dtype", ["int64", "int32", "bool"])
+@pytest.mark.parametrize("picks", [[0, 2, -1], [[1, 0], [-3, 2]], [3], [], [[0]]], ids=repr)
+def test_take_of_index_arrays(picks: Any, dtype: str) -> None:
+    def taken(xp: Any, view: int) -> Any:
+        x = xp.arange(36.0).reshape(3, 4, 3)
+        each = (x, x.transpose(2, 1, 0), x[::-1], x[:, ::2], x[:, 0, 0], x[0])[view]
+        indices = xp.asarray(picks).astype(dtype)
+        return xp.take(each, indices, 0), each.take(indices, axis=0), xp.take(each, indices), xp.take(each, indices, -1)
+
+    for view in range(6):
+        compare(taken, view, may_raise=(IndexError, TypeError))
+
+
 @pytest.mark.parametrize("indices", TAKES, ids=repr)
 @pytest.mark.parametrize("axis", [None, 0, -1, 2])
 @pytest.mark.parametrize("mode", [*MODES, "other"])
