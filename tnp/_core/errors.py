@@ -257,9 +257,10 @@ def check_line(shape: tuple[int, ...]) -> None:
         raise ValueError(f"object {'too deep' if len(shape) else 'of too small depth'} for desired array")
 
 
-def refuse_cast(given: np.dtype, wanted: np.dtype, rule: str, what: str = "array data") -> None:
-    """Raise TypeError if a casting rule forbids the cast from a dtype to another."""
+def refuse_cast(given: np.dtype, wanted: np.dtype, rule: str, ndim: int = 1) -> None:
+    """Raise TypeError if a casting rule forbids the cast of an array of ``ndim`` axes from a dtype to another."""
     if not np.can_cast(given, wanted, rule):  # type: ignore[arg-type]
+        what = "array data" if ndim else "scalar"
         raise TypeError(f"Cannot cast {what} from {given!r} to {wanted!r} according to the rule '{rule}'")
 
 

@@ -43,7 +43,7 @@ def index_tensor(indices: Any, device: Any, rule: str = "safe") -> Tensor:
         return tensor_of(indices, np.int64, device=device)
     is_host = isinstance(indices, np.ndarray)  # goes where the array is, as a list does
     tensor = interop.moved(tensor_of(indices), device) if is_host else tensor_of(indices, device=device)
-    refuse_cast(to_numpy[tensor.dtype], np.dtype(np.int64), rule)
+    refuse_cast(to_numpy[tensor.dtype], np.dtype(np.int64), rule, tensor.dim())
     return cast(tensor, INT64)
 
 

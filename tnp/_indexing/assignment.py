@@ -178,7 +178,8 @@ def place(arr: ndarray, mask: Any, vals: Any) -> None:
 def _safe_values(values: Any, array: ndarray) -> Tensor:
     """Return values to write, in one dimension; an array's dtype must cast safely, numbers and lists must fit."""
     if has_own_dtype(values):
-        refuse_cast(to_numpy[tensor_of(values).dtype], array.dtype, "safe")
+        given = tensor_of(values)
+        refuse_cast(to_numpy[given.dtype], array.dtype, "safe", given.dim())
     return value_of(values, array).reshape(-1)
 
 
@@ -235,7 +236,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     mask = tensor_of(where, device=target.device)
     if mask.dtype is not BOOL:
         if has_own_dtype(where):
-            refuse_cast(to_numpy[mask.dtype], np.dtype(bool), "safe", _what(mask))
+            refuse_cast(to_numpy[mask.dtype], np.dtype(bool), "safe", mask.dim())
         mask = cast(mask, BOOL)
     if mask.dim() > target.dim():
         raise unassignable(mask.shape, target.shape, "where mask")
@@ -253,12 +254,8 @@ def _copy_source(src: Any, dst: ndarray, casting: str) -> Tensor:
     if type(src) is int:
         long_of(src)  # NumPy makes an int64 of it
     source = tensor_of(src, device=dst.device)
-    refuse_cast(to_numpy[source.dtype], dst.dtype, casting, _what(source))
+    refuse_cast(to_numpy[source.dtype], dst.dtype, casting, source.dim())
     return value_of(wrap_array(source), dst)
-
-
-def _what(given: Tensor) -> str:
-    return "array data" if given.dim() else "scalar"
 
 
 def _check_assignable(given: Tensor, target: Tensor, what: str) -> None:

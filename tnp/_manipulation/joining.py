@@ -611,7 +611,7 @@ def _counts(counts: Tensor, length: int) -> Tensor:
     """Return counts of repetition as int64, one for each of ``length`` slices."""
     if counts.dim() > 1:
         raise ValueError("object too deep for desired array")
-    refuse_cast(to_numpy[counts.dtype], np.dtype(np.int64), "safe", "array data" if counts.dim() else "scalar")
+    refuse_cast(to_numpy[counts.dtype], np.dtype(np.int64), "safe", counts.dim())
     if counts.numel() != 1 and counts.numel() != length:
         raise ValueError(f"operands could not be broadcast together with shape ({length},) ({counts.numel()},)")
     return cast(counts, to_torch[np.dtype(np.int64)]).expand(length)

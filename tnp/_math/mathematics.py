@@ -297,7 +297,7 @@ def _real_fill(fill: Any, dtype: numpy.dtype) -> Any:
     if isinstance(fill, (int, float)) and type(fill) not in SCALARS:
         return fill
     fill = asarray(fill)
-    refuse_cast(fill.dtype, dtype, "same_kind")
+    refuse_cast(fill.dtype, dtype, "same_kind", fill.ndim)
     return fill
 
 

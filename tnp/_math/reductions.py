@@ -415,7 +415,7 @@ def _argextreme(loops: Loops, a: Any, axis: Any, out: Any, keepdims: Any, name: 
             f"output array does not match result of np.{name}: its shape is {shapes_text([target.shape])}, not "
             f"{shapes_text([index.shape])}"
         )
-    refuse_cast(to_numpy[target.dtype], to_numpy[index.dtype], "safe")
+    refuse_cast(to_numpy[target.dtype], to_numpy[index.dtype], "safe", target.dim())
     assign(target, cast(index, target.dtype))
     return put_back(out, target)
 

@@ -293,7 +293,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
             if isinstance(given, (scalar, np.complexfloating)):
                 warn("Casting complex values to real discards the imaginary part", ComplexWarning)
             else:
-                refuse_cast(to_numpy[tensor.dtype], np.dtype(float), "safe", "array data" if tensor.dim() else "scalar")
+                refuse_cast(to_numpy[tensor.dtype], np.dtype(float), "safe", tensor.dim())
     if not places.shape[0]:
         raise ValueError("array of sample points is empty")
     if places.shape[0] != values.shape[0]:

@@ -462,7 +462,7 @@ def _refuse_nan(tensor: Tensor, target: Tensor) -> None:
     """Raise if the median is NaN and the target's dtype has no NaN; other values are cast to any dtype."""
     given, wanted = to_numpy[tensor.dtype], to_numpy[target.dtype]
     if not np.can_cast(given, wanted, "same_kind") and sorting.finds_nan(tensor):
-        refuse_cast(given, wanted, "same_kind", "array data" if target.dim() else "scalar")
+        refuse_cast(given, wanted, "same_kind", target.dim())
 
 
 @overload

@@ -285,7 +285,7 @@ def reduced_shape(shape: Any, axes: tuple[int, ...], keepdims: bool) -> tuple[in
 def check_mask(where: Any) -> None:
     """Raise TypeError if ``where`` is an array of another dtype than bool: NumPy checks this first."""
     if isinstance(where, (ndarray, np.ndarray)):
-        refuse_cast(where.dtype, np.dtype(bool), "safe")
+        refuse_cast(where.dtype, np.dtype(bool), "safe", where.ndim)
 
 
 def mask_of(where: Any, tensor: Tensor) -> Tensor:

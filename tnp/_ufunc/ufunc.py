@@ -72,7 +72,7 @@ def _mask(where: Any, home: Any) -> Tensor:
     if not (isinstance(where, (ndarray, np.ndarray)) or memory.is_tensor(where)):
         where = asarray(where, bool, device=home)
     mask = tensor_of(where, device=home)
-    refuse_cast(to_numpy[mask.dtype], np.dtype(bool), "safe")
+    refuse_cast(to_numpy[mask.dtype], np.dtype(bool), "safe", mask.dim())
     return mask
 
 

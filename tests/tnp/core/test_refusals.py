@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.oracle import Raised, compare
+from tests.oracle import Raised, compare, ours, outcome
 
 ARRAYS = {
     "x": np.arange(6).reshape(2, 3),
@@ -204,6 +204,26 @@ def test_refused_as_by_numpy(code: str) -> None:
         return eval(code, {"np": xp, **arrays})
 
     compare(call, raises=Exception)
+
+
+CASTS = [
+    "np.take([1, 2, 3], c)", "np.put(np.zeros(3), c, 3)", "np.argmax(np.ones((*c.shape, 2)), -1, out=c)",
+    "np.choose(c, [1, 2])",
+    "np.add(1, [1, 2], where=c)", "np.sum([1, 2], where=c)", "np.place(np.zeros((), int), [True], c)",
+    "np.putmask(np.zeros((), int), True, c)", "np.nan_to_num(np.zeros(2), nan=z)",
+    "np.interp(z, [0, 1], [0, 1])", "np.repeat([1], c)", "np.copyto(np.zeros((), int), c)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(), (1,)])
+@pytest.mark.parametrize("code", CASTS)
+def test_a_cast_that_is_refused_is_of_a_scalar_or_of_array_data(code: str, shape: tuple[int, ...]) -> None:
+    def call(xp: Any) -> Any:
+        return eval(code, {"np": xp, "c": xp.zeros(shape), "z": xp.zeros(shape, complex)})
+
+    found = [outcome(call, xp) for xp in (np, ours())]
+    errors = [(type(each.error), str(each.error)) if isinstance(each, Raised) else None for each in found]
+    assert errors[0] == errors[1]
 
 
 ACCEPTED = """
