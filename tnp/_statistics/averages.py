@@ -454,15 +454,15 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
         nothing = kernels.full(reduced_shape(tensor.shape, axes, kept(keepdims)), 0, result, tensor)
         middle = kernels.quotient(nothing, nothing)  # NaN; the error is reported if a check is on
     if target is not None:
-        _refuse_nan(tensor, target)
+        refuse_nan(tensor, target, target.dim())
     return deliver(middle, out, target, "median")
 
 
-def _refuse_nan(tensor: Tensor, target: Tensor) -> None:
-    """Raise if the median is NaN and the target's dtype has no NaN; other values are cast to any dtype."""
+def refuse_nan(tensor: Tensor, target: Tensor, ndim: int) -> None:
+    """Raise if a result of ``ndim`` axes is NaN and the target's dtype has none; other values are cast to any dtype."""
     given, wanted = to_numpy[tensor.dtype], to_numpy[target.dtype]
     if not np.can_cast(given, wanted, "same_kind") and sorting.finds_nan(tensor):
-        refuse_cast(given, wanted, "same_kind", target.dim())
+        refuse_cast(given, wanted, "same_kind", ndim)
 
 
 @overload

@@ -22,7 +22,7 @@ from tnp._core.dtypes import tensor_dtype
 from tnp._core.errors import normalize_axes, unassignable
 from tnp._core.index_arguments import check_output
 from tnp._core.strided_views import put_back
-from tnp._statistics.averages import aligned_weights
+from tnp._statistics.averages import aligned_weights, refuse_nan
 from tnp._statistics.nanfunctions import nanmean
 from tnp._ufunc import errstate
 from tnp._ufunc.reduction import BOOL, deliver, first_along, output_of
@@ -349,6 +349,7 @@ def _quantile(
         return put_back(out, target)
     if target is not None:
         found = _fitted(found, target, method in _AT_ELEMENTS or (method == "linear" and q.dtype.kind in "iu"))
+        refuse_nan(tensor, target, tensor.dim() - len(axes))
     if target is None and weights is not None:
         return wrap_array(found)  # no scalar, as in NumPy
     return deliver(found, out, target, "quantile")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tnp
-from tests.oracle import ALL, FLOATS, INTEGERS, agrees, assert_same, compare, placed, sample
+from tests.oracle import ALL, FLOATS, INTEGERS, agrees, assert_same, compare, ours, outcome, placed, sample
 
 pytestmark = pytest.mark.usefixtures("computed_by")
 
@@ -114,6 +114,18 @@ def test_one_result_is_assigned_to_integers_as_a_number(name: str, value: float,
             return xp.nanquantile(x, q, out=out), xp.nanquantile(x, 0.5, weights=[1], method="inverted_cdf", out=out)
 
     compare(written, may_raise=(OverflowError, ValueError))
+
+
+@pytest.mark.parametrize("value", [2.0, np.nan])
+@pytest.mark.parametrize("axis", [None, 0])
+@pytest.mark.parametrize("options", [{"method": "nearest"}, {"method": "inverted_cdf", "weights": [[1, 2], [3, 4]]}])
+def test_nan_is_not_written_to_integers(options: dict[str, Any], axis: int | None, value: float) -> None:
+    def written(xp: Any) -> Any:
+        x = xp.asarray([[value, 1.0], [1.0, 3.0]])
+        return xp.quantile(x, [0.1, 0.9], axis=axis, out=xp.zeros(2 if axis is None else (2, 2), "int32"), **options)
+
+    found = [outcome(written, xp) for xp in (np, ours())]
+    assert str(found[0]) == str(found[1])
 
 
 @pytest.mark.parametrize("shape", [(2, 1, 4), (2, 3, 4), (2, 0, 4), (2, 1, 1), (1, 4), (3, 3, 4)])
