@@ -272,11 +272,16 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     return delivered(real_result(kernels.irfft(tensor, count, axis, norm), tensor.dtype), out)
 
 
-def _half_line(a: Any, n: Any, axis: Any, norm: Any) -> tuple[Tensor, int, int]:
+def _half_line(
+    a: Any, n: Any, axis: Any, norm: Any, halved: bool = False, swapped: bool = False
+) -> tuple[Tensor, int, int]:
     tensor = tensor_of_shape(a, lambda shape: n is None and shape[axis])
     if n is None:
-        n = 2 * (tuple(tensor.shape)[axis] - 1)
-    return _line(tensor, n, axis, norm, halved=False, swaps=True)
+        n = tuple(tensor.shape)[axis]
+        n = n if halved else 2 * (n - 1)
+    if swapped:
+        _check_norm(norm, swaps=True)
+    return _line(tensor, n, axis, norm, halved, swaps=True)
 
 
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> ndarray:
@@ -319,7 +324,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     >>> np.fft.hfft([1.0, 2.0, 1.0])
     array([ 6.,  0., -2.,  0.])
     """
-    tensor, count, axis = _half_line(a, n, axis, norm)
+    tensor, count, axis = _half_line(a, n, axis, norm, swapped=True)
     return delivered(real_result(kernels.irfft(kernels.conj(tensor), count, axis, _SWAPPED[norm]), tensor.dtype), out)
 
 
@@ -363,5 +368,5 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     >>> np.fft.ihfft([4.0, 0.0, 0.0, 0.0])
     array([1.-0.j, 1.-0.j, 1.-0.j])
     """
-    tensor, count, axis = _line(a, n, axis, norm, halved=True, swaps=True)
+    tensor, count, axis = _half_line(a, n, axis, norm, halved=True, swapped=True)
     return delivered(kernels.conj(kernels.rfft(checked_real(tensor), count, axis, _SWAPPED[norm])), out)

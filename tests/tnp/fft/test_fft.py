@@ -277,3 +277,12 @@ def test_axes_that_are_none_of_numpys(name: str, axes: Any) -> None:
     errors = [outcome(lambda xp: getattr(xp.fft, name)(xp.ones((2, 3)), axes=axes), xp) for xp in (np, ours())]
     assert isinstance(errors[1], Raised) is isinstance(errors[0], Raised)
     assert type(getattr(errors[1], "error", None)) is type(getattr(errors[0], "error", None))
+
+
+@pytest.mark.parametrize("norm", [None, "unknown", [], [1.0, 2.0]], ids=str)
+@pytest.mark.parametrize("name", LINES)
+def test_arguments_of_one_axis_are_checked_in_numpys_order(name: str, norm: Any) -> None:
+    for shape, n, axis in itertools.product([(), (3,), (0,), (1,)], [None, 0, -1, 2], [-1, 0, 1]):
+        found = [outcome(lambda xp: getattr(xp.fft, name)(xp.ones(shape), n, axis, norm), xp) for xp in (np, ours())]  # noqa: B023
+        errors = [(type(each.error), str(each.error)) if isinstance(each, Raised) else None for each in found]
+        assert errors[0] == errors[1]
