@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-import operator
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
@@ -34,7 +33,7 @@ from tnp._core.base import SCALARS, flatiter, indirect, like, ndarray, number, s
 from tnp._core.derived_classes import kept
 from tnp._core.dtype_table import PLAIN
 from tnp._core.dtypes import DtypeError, native, tensor_dtype
-from tnp._core.errors import MOST_DIMENSIONS, call, copy_mode, explain, warn
+from tnp._core.errors import MOST_DIMENSIONS, call, copy_mode, explain, int_of, long_of, warn
 from tnp._core.interop import NO_COPY, NO_COPY_KEYWORD, check_libraries, check_library, host_values
 from tnp._core.readonly_views import readonly_array, view_like, view_of
 from tnp._core.trees import kinds
@@ -575,7 +574,7 @@ class Builtins:
         made = heads.array(object, dtype, copy, order, subok, ndmin, ndmax, like, device)
         if made is not None:
             return made
-        ndmin, ndmax = operator.index(ndmin), operator.index(ndmax)
+        ndmin, ndmax = int_of(long_of(ndmin)), int_of(long_of(ndmax))
         if not 0 <= ndmax <= MOST_DIMENSIONS:
             raise ValueError(f"ndmax must be in the range [0, NPY_MAXDIMS ({MOST_DIMENSIONS})]")
         if 0 < ndmax < ndmin:
@@ -594,7 +593,7 @@ class Builtins:
             return object
         if result.ndim < ndmin:
             if ndmin > MOST_DIMENSIONS:
-                raise ValueError(f"ndmin bigger than allowable number of dimensions ({MOST_DIMENSIONS})")
+                raise ValueError(f"ndmin must be <= ndmax ({MOST_DIMENSIONS})")
             return result.reshape((1,) * (ndmin - result.ndim) + result.shape)
         return result
 

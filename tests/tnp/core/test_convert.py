@@ -22,7 +22,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.exceptions import ComplexWarning
 
 import tnp
-from tests.oracle import ALL, COMPLEX, FLOATS, INTEGERS, Raised, agrees, compare, outcome
+from tests.oracle import ALL, COMPLEX, FLOATS, INTEGERS, Raised, agrees, compare, ours, outcome
 from tnp._core.trees import holds, kinds
 
 Pair = namedtuple("Pair", "x y")
@@ -612,6 +612,13 @@ def test_a_class_may_hold_array_as_an_attribute() -> None:
 def test_rare_options_of_array(options: dict[str, Any]) -> None:
     compare(lambda xp: xp.array(xp.asarray([[1, 2], [3, 4]]), **options), may_raise=ValueError)
     compare(lambda xp: xp.array([[1, 2], [3, 4]], **options), may_raise=ValueError)
+
+
+@pytest.mark.parametrize("name", ["ndmin", "ndmax"])
+@pytest.mark.parametrize("value", [65, 2**40, -(2**40), 2**70, -(2**70)])
+def test_numbers_of_dimensions_that_are_none(name: str, value: int) -> None:
+    errors = [outcome(lambda xp: xp.array([1, 2], **{name: value}), xp).error for xp in (np, ours())]
+    assert (type(errors[1]), str(errors[1]).strip()) == (type(errors[0]), str(errors[0]).strip())
 
 
 @agrees(raises=ValueError)
