@@ -417,6 +417,44 @@ def insertion_sort(np: Any, x: Any) -> Any:
     return x
 
 
+def pendulum(np: Any, state: Any) -> Any:
+    """A damped pendulum's angles, which are appended to a list."""
+    angle, speed, angles = state[0], state[1], []
+    for _ in range(500):
+        speed += 0.02 * (-np.sin(angle) - 0.1 * speed)
+        angle += 0.02 * speed
+        angles.append(angle)
+    return np.array(angles)
+
+
+def metropolis(np: Any, proposed: Any, chances: Any) -> Any:
+    """A Markov chain as a list, whose next state is proposed or its last."""
+    chain = [proposed[0]]
+    for i in range(1, len(proposed)):
+        state = chain[-1] + proposed[i]
+        if np.exp((chain[-1] ** 2 - state**2) / 2) > chances[i]:
+            chain.append(state)
+        else:
+            chain.append(chain[-1])
+    return np.array(chain)
+
+
+def crossings(np: Any, x: Any) -> Any:
+    """The places where a signal changes its sign: a list to which only some steps append."""
+    places = []
+    for i in range(1, len(x)):
+        if x[i - 1] * x[i] < 0:
+            share = x[i] / (x[i] - x[i - 1])
+            places.append(i - share)
+    return np.array(places)
+
+
+def polynomial(np: Any, coefficients: Any, x: Any) -> Any:
+    """A polynomial's values, by a comprehension and a sum of a generator expression."""
+    powers = [sum(c * v**k for k, c in enumerate(coefficients)) for v in x]
+    return np.array(powers)
+
+
 @dataclass(frozen=True)
 class Program:
     """A program, and the function that makes its arguments."""
@@ -494,6 +532,10 @@ def programs(n: int = 30) -> list[Program]:
         convolution: (rng.random((20, 20)), rng.random((3, 3))),
         bisection: (numpy.ones(100), numpy.linspace(2, 3, 100)),
         insertion_sort: (rng.random(80),),
+        pendulum: (numpy.array([1.0, 0.5]),),
+        metropolis: (rng.standard_normal(500), rng.random(500)),
+        crossings: (rng.standard_normal(500),),
+        polynomial: (rng.random(12), rng.random(60)),
     }
     return [Program(function, given) for function, given in arguments.items()]
 
