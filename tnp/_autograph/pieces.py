@@ -23,6 +23,7 @@ _PYTHONS = (*_DEFINITIONS, ast.With, ast.Try, ast.Match, ast.Raise, ast.Assert, 
 _EFFECTS = frozenset({"print", "input", "open", "breakpoint", "super"})
 _RANDOM = frozenset({"random", "default_rng", "seed", "RandomState"})  # a generator made here draws NumPy's numbers
 _GROWING = frozenset({"append", "extend", "insert", "pop", "remove", "add", "update", "clear"})
+_STEPS_OF_A_TURN = 1024  # of a `while` that appends to lists
 _SIZES = frozenset({"shape", "size", "ndim", "dtype", "T"})
 
 
@@ -78,6 +79,13 @@ class Function:
         self.own = frozenset(name for name in own if "." not in name)
         self.always = names.captured(self._body) & self.own
         self.functions = frozenset(_functions(self._body))
+
+    def new(self, name: str) -> str:
+        """Return a name for a further variable of the function."""
+        while name in self.own or name in self._globals or name in self._outer:
+            name += "_"
+        self.own |= {name}
+        return name
 
     def split(self, part: Part | None, lines: Iterable[int], call: Callable[[Part], Any], within: Any) -> Any:
         """Return a function like this one, or like a part of it, that runs statements on these lines by Python.
@@ -169,6 +177,9 @@ class _Splitter:
                     return made
             made += self._part(run, names.live_before(rest, after), bound)
             run = []
+            if isinstance(statement, ast.While) and (lists := self._lists_of(statement)):
+                made.append(self._in_turns(statement, lists, names.live_before(rest[1:], after), bound))
+                continue
             made.append(self._python(statement, names.live_before(rest[1:], after), bound))
             if isinstance(statement, ast.Return):
                 return made
@@ -176,7 +187,11 @@ class _Splitter:
 
     def _stays(self, statement: ast.stmt) -> bool:
         """Whether a statement can be a part of a graph."""
-        if isinstance(statement, _PYTHONS) or self._is_cut(statement) or jumps._jumps(statement):
+        return not self._is_cut(statement) and self._is_traceable(statement)
+
+    def _is_traceable(self, statement: ast.stmt) -> bool:
+        """Whether a statement can be a part of a graph, wherever that is cut."""
+        if isinstance(statement, _PYTHONS) or jumps._jumps(statement):
             return False
         inside = list(ast.walk(statement))
         if isinstance(statement, ast.Assign) and any(isinstance(each, ast.Lambda) for each in inside):
@@ -194,13 +209,48 @@ class _Splitter:
                 return False
         return True
 
+    def _lists_of(self, loop: ast.While) -> dict[str, str]:
+        """Return the lists to which a `while` appends, and names for its next items, if nothing else cuts it."""
+        appends = [each for each in ast.walk(loop) if isinstance(each, ast.Expr) and _appended_to(each)]
+        lists = {name for each in appends if (name := _appended_to(each)) in self.function.own}
+        counts = [each.id for each in ast.walk(loop) if isinstance(each, ast.Name) and each.id in lists]
+        lines = {each.lineno for each in ast.walk(loop) if isinstance(each, (ast.While, ast.For, ast.If))}
+        lines |= {line for each in appends for line in range(each.lineno, (each.end_lineno or 0) + 1)}
+        cut = self.lines.intersection(range(loop.lineno, (loop.end_lineno or 0) + 1))
+        if loop.orelse or len(counts) > len(appends) or not cut <= lines or not self._is_traceable(loop):
+            return {}
+        return {name: self.function.new(name) for name in sorted(lists)}
+
+    def _in_turns(self, loop: ast.While, lists: dict[str, str], live: Names, bound: set[str]) -> ast.stmt:
+        """Return a `while` whose steps a part does, so many in a turn: a graph has room for so many items of a list."""
+        goes = self.function.new("goes_on")
+        turn = _Turn(lists, goes)
+        body = [each for statement in loop.body for each in turn.all(statement)]
+        ends = ast.If(ast.UnaryOp(ast.Not(), _name(goes)), [ast.Break()], [])
+        steps = ast.Call(_name("range"), [ast.Constant(_STEPS_OF_A_TURN)], [])
+        target = ast.Name(self.function.new("number"), ast.Store())
+        made: list[ast.stmt] = [
+            _assign(goes, ast.Constant(True)),
+            *[_assign(new, ast.List([], ast.Load())) for new in lists.values()],
+            ast.For(target, steps, [_assign(goes, loop.test), copy.deepcopy(ends), *body], []),
+        ]
+        made = [_placed(each, loop) for each in made]
+        live = names.live_in_loop(loop, live) | {goes, *lists.values()}
+        inner = self._part(made, live, set(bound), is_whole=True)
+        grown = [
+            ast.Expr(ast.Call(ast.Attribute(_name(name), "extend", ast.Load()), [_name(new)], []))
+            for name, new in lists.items()
+        ]
+        turns = ast.While(ast.Constant(True), [*inner, *grown, ends], [])
+        return ast.fix_missing_locations(_placed(turns, loop))
+
     def _is_cut(self, statement: ast.stmt) -> bool:
         return not self.lines.isdisjoint(range(statement.lineno, (statement.end_lineno or 0) + 1))
 
-    def _part(self, run: list[ast.stmt], after: Names, bound: set[str]) -> list[ast.stmt]:
+    def _part(self, run: list[ast.stmt], after: Names, bound: set[str], is_whole: bool = False) -> list[ast.stmt]:
         """Make a part of statements, and return its call; what only moves values is Python's at both ends."""
         first, last = 0, len(run)
-        while first < last and _is_trivial_statement(run[first]):
+        while first < last and _is_trivial_statement(run[first]) and not is_whole:
             first += 1
         while last > first and _is_trivial_statement(run[last - 1]):
             last -= 1
@@ -254,6 +304,35 @@ class _Splitter:
         return ast.fix_missing_locations(statement)
 
 
+class _Turn(ast.NodeTransformer):
+    """Rewrites the body of a `while` for `_Splitter._in_turns`: new lists take its items, and a ``break`` ends it."""
+
+    def __init__(self, lists: dict[str, str], goes: str) -> None:
+        self.lists = lists
+        self.goes = goes
+        self.is_inner = False
+
+    def all(self, statement: ast.stmt) -> list[ast.stmt]:
+        """Return what stands for a statement."""
+        made = self.visit(statement)
+        return made if isinstance(made, list) else [made]
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        node.id = self.lists.get(node.id, node.id)
+        return node
+
+    def visit_Break(self, node: ast.Break) -> Any:
+        return node if self.is_inner else [_placed(_assign(self.goes, ast.Constant(False)), node), node]
+
+    def _loop(self, node: Any) -> ast.AST:
+        before, self.is_inner = self.is_inner, True
+        self.generic_visit(node)
+        self.is_inner = before
+        return node
+
+    visit_For = visit_While = _loop
+
+
 class _Plain(ast.NodeTransformer):
     """Rewrites a statement that Python runs: variables without a value raise, calls in a cut go on in parts."""
 
@@ -285,6 +364,15 @@ class _Plain(ast.NodeTransformer):
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _scope
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _scope
+
+
+def _appended_to(statement: ast.Expr) -> str | None:
+    """Return the variable of ``variable.append(value)``."""
+    call = statement.value
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "append":
+        return None
+    is_plain = len(call.args) == 1 and not call.keywords and not isinstance(call.args[0], ast.Starred)
+    return call.func.value.id if is_plain and isinstance(call.func.value, ast.Name) else None
 
 
 def _functions(body: Iterable[ast.stmt]) -> Iterable[str]:

@@ -14,7 +14,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from backend_torch.graphs import control_flow as backend
 from backend_torch.kernels import value_checks
@@ -591,7 +591,12 @@ def _run(
 
 
 def while_(test: Block, body: Block, get: Any, put: Any, lines: Any) -> None:
-    """``while test(): body()``; once ``test()`` is traced, the remaining steps are a loop of the graph."""
+    """``while test(): body()``; once ``test()`` is traced, the remaining steps are a loop of the graph.
+
+    So are the steps after the first ones if these have many operations.
+    """
+    before, steps = backend.operations(), 0
+    refusal: _Refusal | None = None
     while True:
         value = test()
         if predicate(value) is not None:
@@ -599,7 +604,22 @@ def while_(test: Block, body: Block, get: Any, put: Any, lines: Any) -> None:
             return
         if not value:
             return
+        operations = backend.operations() - before
+        if steps >= _FEW_STEPS and operations > MOST_OPERATIONS and backend.is_recorded():
+            if refusal is None:
+                refusal = _refused_while(value, test, body, _Variables(get, put, lines), steps)
+                if refusal is None:
+                    return
+            if steps >= _MANY_STEPS and operations > _TOO_MANY_OPERATIONS and not trace_state.state.is_whole:
+                refusal.leave()
         body()
+        steps += 1
+
+
+def _refused_while(first: Any, test: Block, body: Block, variables: _Variables, steps: int) -> _Refusal | None:
+    """Make what is left of a loop, whose condition Python can test, one of the graph; return why not."""
+    what = "the steps of a `while`"
+    return _refused(lambda: _staged_while(first, test, body, variables), body, variables, what, steps)
 
 
 def _staged_while(first: Any, test: Block, body: Block, variables: _Variables) -> None:
@@ -624,9 +644,15 @@ def for_(items: Any, test: Block | None, body: Block, get: Any, put: Any, lines:
         return
     if not isinstance(length, int):
         _staged_for(source, 0, length, test, body, variables, None)
-    elif (refusal := _try_staged(source, 0, length, test, body, variables)) is not None:
-        _python_for(items, test, body, get, put, lines, refusal.check)
-        return
+    else:
+        what = f"the {length} steps of a loop"
+        refusal = _refused(
+            lambda: _staged_for(source, 0, length, test, body, variables, length), body, variables, what, length
+        )
+        if refusal is not None:
+            refusal.check(0)  # of too many steps the first one need not run
+            _python_for(items, test, body, get, put, lines, refusal.check)
+            return
     iteration.pass_over(items)
 
 
@@ -683,29 +709,32 @@ class _Refusal(NamedTuple):
             return
         is_long = self.steps * operations > _TOO_MANY_OPERATIONS and not trace_state.state.is_whole
         if self.steps >= _TOO_MANY_STEPS or is_long:
-            why = f"{self.what} would be unrolled, each traced and compiled, which takes minutes: {self.reason}"
-            raise trace_state.TracedValueError(f"{trace_state.user_line()}: {why}").because(why) from self.error
+            self.leave()
         if operations:
             trace_state.warn(f"{self.what} are unrolled, each traced and compiled: {self.reason}")
 
+    def leave(self) -> NoReturn:
+        """Raise, so that Python runs the loop."""
+        why = f"{self.what} would be unrolled, each traced and compiled, which takes minutes: {self.reason}"
+        raise trace_state.TracedValueError(f"{trace_state.user_line()}: {why}").because(why) from self.error
 
-def _try_staged(
-    source: Any, start: int, stop: int, test: Block | None, body: Block, variables: _Variables
-) -> _Refusal | None:
-    """Make a loop of known length a loop of the graph; return why not if it is too short or the graph can't hold it."""
+
+def _refused(run: Callable[[], None], body: Block, variables: _Variables, what: str, steps: int) -> _Refusal | None:
+    """Make a loop that Python could run one of the graph; return why not if it is too short or the graph can't hold it.
+
+    ``steps`` is how many it does, if that is known.
+    """
     before = variables.get()
     around = Surroundings(body, before.values())
     try:
-        _staged_for(source, start, stop, test, body, variables, stop - start)
+        run()
     except Exception as error:  # if the function itself raised it, Python's loop will raise it again
         trace_state.raise_of_signal(error)
         variables.put(before)
         around.restored()
-        what, reason = f"the {stop - start} steps of a loop", str(error) or type(error).__name__
-        steps = 0 if isinstance(error, _Short) else stop - start
-        refusal = _Refusal(what, reason, steps, error.with_traceback(None), EXPRESSION in variables.lines)
-        refusal.check(0)  # of too many steps the first one need not run
-        return refusal
+        steps = 0 if isinstance(error, _Short) else steps
+        reason = str(error) or type(error).__name__
+        return _Refusal(what, reason, steps, error.with_traceback(None), EXPRESSION in variables.lines)
     return None
 
 

@@ -213,6 +213,51 @@ def test_the_graph_does_not_grow_with_the_steps() -> None:
     assert len(list(graph(np.ones(9)))) > 18  # it is short, and is unrolled
 
 
+def by_time(xp: Any, y: Any, end: float) -> Any:
+    t, steps = 0.0, 0
+    while t < end:
+        y = y + 0.01 * xp.cos(y)
+        t += 0.01
+        steps += 1
+    return y, t, steps
+
+
+def by_two_counts(xp: Any, y: Any, end: int) -> Any:
+    i, total = 0, y[0] * 0
+    while i < end:
+        j = 0
+        while j < 40:
+            total = total * 0.9 + y[i % 5] * j
+            j += 1
+        i += 1
+    return total, i
+
+
+@pytest.mark.parametrize(("function", "ends"), [(by_time, (2.0, 20.0)), (by_two_counts, (30, 300))])
+def test_a_long_while_over_pythons_numbers_is_a_loop(function: Function, ends: tuple[Any, ...]) -> None:
+    compiled = np.compile(lambda y, end: function(np, y, end), backend="eager", fullgraph=True, dynamic=False)
+    y = numpy.linspace(0.5, 1.5, 5)
+    for end in ends:
+        for one, other in zip(function(numpy, y, end), compiled(np.array(y), end), strict=True):
+            assert_same(one, other, rtol=1e-12)
+    counts = [len(list(compiled.graph(np.array(y), end))) for end in ends]
+    assert counts[0] == counts[1]
+
+
+def test_a_short_while_over_pythons_numbers_is_unrolled() -> None:
+    def halved(x: Any) -> Any:
+        n = len(x)
+        while n > 1:
+            n //= 2
+            x = x[:n] + x[n : 2 * n]
+        return x, np.zeros(n)
+
+    compiled = np.compile(halved, backend="eager", fullgraph=True)
+    x = np.arange(64.0)
+    for one, other in zip(halved(x), compiled(x), strict=True):
+        assert_same(numpy.asarray(one), other)
+
+
 def unrolled(x: Any) -> Any:
     for i in np.unroll(range(40)):
         x = x + 0.5**i

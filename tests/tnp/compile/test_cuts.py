@@ -685,3 +685,59 @@ def test_a_list_of_many_numbers_is_pythons() -> None:
     explanation = str(compiled.explain(x))
     assert "0 graphs" in explanation
     assert "it has few operations" in explanation
+
+
+def history(x: Any) -> Any:
+    errors, y, err = [], x[0] ** 2 + 1, 1.0
+    while err > 1e-3:
+        new = y - 0.02 * (y - 2 / y)
+        err = abs(new - y)
+        y = new
+        errors.append(err)
+    return np.array(errors), y
+
+
+def relaxed(x: Any) -> Any:
+    changes, places, k, u = [], [], 0, np.zeros(12)
+    u[0] = x[0]
+    while True:
+        v = u.copy()
+        v[1:-1] = 0.5 * (u[2:] + u[:-2])
+        change = np.abs(v - u).max()
+        changes.append(change)
+        u, k = v, k + 1
+        for i in range(3):
+            if i == 2:
+                break
+        if k % 2 == 0:
+            continue
+        places.append((k, change))
+        if change < 1e-4:
+            break
+    return u, np.array(changes), len(places), places[-1]
+
+
+def over_a_turn(x: Any) -> Any:
+    times, t, y = [], 0.0, x[0]
+    while t < 30:
+        y = y - 0.01 * y
+        t += 0.01
+        times.append(t + y)
+    return np.array(times), y
+
+
+@pytest.mark.parametrize("function", [history, relaxed, over_a_turn])
+def test_a_while_that_appends_does_its_steps_in_turns(function: Any) -> None:
+    compiled = np.compile(function, backend="eager")
+    x = np.asarray(numpy.random.default_rng(0).random(5) + 1)
+    expected = function(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(2):
+            for one, other in zip(expected, compiled(x), strict=True):
+                if isinstance(one, tuple):
+                    assert [float(each) for each in one] == pytest.approx([float(each) for each in other])
+                else:
+                    assert_same(np.asnumpy(np.asarray(one)), np.asarray(other), rtol=1e-12)
+        explanation = str(compiled.explain(x))
+    assert "a loop of the graph" in explanation or "a branch of the graph" in explanation, explanation
