@@ -480,12 +480,12 @@ class Collected:
             tree = pytree.mapped(lambda array: array[place], self.tree)
             items = {number: self.items[at] for number, at in enumerate(places) if at in self.items}
             return Collected(tree, self.kinds, len(places), items)
-        if traced(place) is not None and not self.items:
+        if traced(place) is not None and (not self.items or ARRAY not in self.kinds):
             return _item(self.tree, self.kinds, lambda array: array[place])
         number = range(self.length)[place]
         if number not in self.items:
             made = _item(self.tree, self.kinds, lambda array: array[number])
-            if self._scope is not trace_state.state.scopes[-1]:
+            if ARRAY not in self.kinds or self._scope is not trace_state.state.scopes[-1]:
                 return made
             self.items[number] = made
         return self.items[number]

@@ -115,6 +115,12 @@ def appended(items: Any, value: Any) -> Any:
     return items
 
 
+def extend(items: Any, more: list[Any]) -> None:
+    """Append values to what has an ``append``."""
+    for each in more:
+        items.append(each)
+
+
 def attribute(owner: Any, name: str) -> Any:
     """Return the value of an attribute that a block sets, or `Undefined`. Attributes of arrays are not tracked."""
     try:

@@ -237,10 +237,7 @@ class _Splitter:
         made = [_placed(each, loop) for each in made]
         live = names.live_in_loop(loop, live) | {goes, *lists.values()}
         inner = self._part(made, live, set(bound), is_whole=True)
-        grown = [
-            ast.Expr(ast.Call(ast.Attribute(_name(name), "extend", ast.Load()), [_name(new)], []))
-            for name, new in lists.items()
-        ]
+        grown = [ast.Expr(_operator("extend", _name(name), _name(new))) for name, new in lists.items()]
         turns = ast.While(ast.Constant(True), [*inner, *grown, ends], [])
         return ast.fix_missing_locations(_placed(turns, loop))
 

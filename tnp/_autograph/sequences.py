@@ -159,7 +159,15 @@ def sum_(items: Any, /, start: Any = 0) -> Any:
     """``sum``."""
     if not _is_looped(items):
         return sum(items, start)
+    source = iteration.source(items)
+    if source is not None and isinstance(source.length, int) and source.length:
+        start, items = start + source.item(0), _rest(source)  # of the dtype and shape that the total then keeps
     return _for_each(items, lambda total, item: total + item, start)
+
+
+def _rest(source: iteration.Items) -> Mapped:
+    """Return the items after the first."""
+    return Mapped(iteration.Range(1, source.length, 1), source.item)
 
 
 def _extreme(function: Any) -> Any:
@@ -176,7 +184,7 @@ def _extreme(function: Any) -> Any:
             return choose(*args, **options)
         if not isinstance(source.length, int):
             value_checks.demand(asarray(source.length > 0).tensor, empty)
-        return _for_each(Mapped(iteration.Range(1, source.length, 1), source.item), choose, source.item(0))
+        return _for_each(_rest(source), choose, source.item(0))
 
     return of
 
@@ -197,6 +205,8 @@ def all_(items: Iterable[Any], /) -> Any:
 
 def list_(*args: Any) -> Any:
     """``list``."""
+    if len(args) == 1 and type(args[0]) is Collected:
+        return args[0][:]
     return _for_each(args[0], appended, []) if len(args) == 1 and _is_new(args[0]) else list(*args)
 
 

@@ -159,9 +159,11 @@ def comprehensions(xp: Any, x: Any) -> Any:
 
 def expressions(xp: Any, x: Any) -> Any:
     total = sum(x[i] * x[i + 1] for i in range(STEPS - 1)), sum(x), sum([v * v for v in x], 1.5)
+    rows = sum(x[i : i + 3] * i for i in range(STEPS - 3)), sum(x[: STEPS // 3 * 3].reshape(-1, 3)), sum(list(x), x[0])
     extremes = max(abs(v) for v in x), min(v * 2 for v in x), max(x), min([v for v in x])  # noqa: C416
     found = any(v > 0.9 for v in x), all(v > -10 for v in x), any(v > 10 for v in x), all(v > 0 for v in x)
-    return total, extremes, [float(each) for each in found], xp.array(list(v + 1 for v in x))  # noqa: C400
+    shifted = list(v + 1 for v in x)  # noqa: C400
+    return total, rows, extremes, [float(each) for each in found], xp.array(shifted), xp.array(list(shifted))
 
 
 def of_pythons_numbers(xp: Any, x: Any) -> Any:

@@ -717,6 +717,24 @@ def relaxed(x: Any) -> Any:
     return u, np.array(changes), len(places), places[-1]
 
 
+class Recorder:
+    """Something other than a list that has an ``append``."""
+
+    def __init__(self) -> None:
+        self.held: list[Any] = []
+
+    def append(self, value: Any) -> None:
+        self.held.append(value)
+
+
+def recorded(x: Any) -> Any:
+    times, t = Recorder(), x[0]
+    while t < 30:
+        t = t + 0.5
+        times.append(t * 2)
+    return np.array(times.held), t
+
+
 def over_a_turn(x: Any) -> Any:
     times, t, y = [], 0.0, x[0]
     while t < 30:
@@ -726,7 +744,7 @@ def over_a_turn(x: Any) -> Any:
     return np.array(times), y
 
 
-@pytest.mark.parametrize("function", [history, relaxed, over_a_turn])
+@pytest.mark.parametrize("function", [history, relaxed, recorded, over_a_turn])
 def test_a_while_that_appends_does_its_steps_in_turns(function: Any) -> None:
     compiled = np.compile(function, backend="eager")
     x = np.asarray(numpy.random.default_rng(0).random(5) + 1)
