@@ -129,8 +129,6 @@ class Kind:
 
     def count(self) -> None:
         """Let values decide how many items a step appends."""
-        if ARRAY in self.kinds:
-            raise refused(f"values decide which arrays are appended to {self.name}")
         self.counter = True
 
     def nested(self, each: int) -> Kind:
@@ -200,7 +198,7 @@ class Kind:
             items[self.first + step * self.each + offset] = (state if is_after else before)[name]
         length = self.first + steps * self.each
         if self.counter is not None:
-            length, items = self.counted(), {}
+            length, items = self.counted(), items if ARRAY in self.kinds else {}
         if type(before_loop) is Collected:
             before_loop.is_old = True
         else:
@@ -308,13 +306,30 @@ class Growing:
             raise Grows(self.kind.loop, self, part)
         if self.kind.counter is not None:
             place = self.kind.counted()
-            for row, tensor in zip(Part(self.kind.tree).tensors, as_forms(part, forms), strict=True):
-                wrap(row)[place] = wrap_array(tensor)
+            self._put(place, part)
             self.kind.counter[...] = place + 1
             self.kind.most += 1
             return self
         self.is_old = True
         return Growing(self.kind, (*self.pending, (self.count, value)), self.count + 1)
+
+    def _put(self, place: Any, item: Part) -> None:
+        """Make an item a row now: so nothing else may have its arrays, by which they could be written to later."""
+        assert item.tree is not None
+        for leaf, tensor in zip(item.tree.leaves, item.tensors, strict=True):
+            if _is_array(leaf) and self.kind.loop.is_named(tensor):
+                raise self.kind.shared("an array")
+        for row, tensor in zip(Part(self.kind.tree).tensors, as_forms(item, self.kind.forms), strict=True):
+            wrap(row)[place] = wrap_array(tensor)
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        self.check()
+        part = Part(of_rows(value))
+        if common(self.kind.item, part) != self.kind.forms:
+            raise refused(f"{self.kind.name} has items of {self.kind.item}, and {part} takes the place of one")
+        if self.kind.counter is None:
+            raise Grows(self.kind.loop, self, self.kind.item, is_counted=True)  # where all items are rows
+        self._put(self._place(place), part)
 
     def check(self) -> None:
         """Raise if something was appended by another name."""
@@ -458,10 +473,14 @@ class Collected:
 
     def whole(self) -> ndarray:
         """Return an array of the items."""
+        return asarray(self.all()) if self.is_counted else self.filled()
+
+    def filled(self) -> ndarray:
+        """Return an array of all rows, with the program's items in theirs."""
         tree = self.tree
         while type(tree) is Collected and not tree.items and tree._all is None:
             tree = tree.tree
-        if self._all is not None or self.is_old or self.is_counted or not isinstance(tree, ndarray):
+        if self._all is not None or self.is_old or not isinstance(tree, ndarray):
             return asarray(self.all())
         given = {place: asarray(item) for place, item in self.items.items()}
         made = tree.astype(np.result_type(tree.dtype, *[item.dtype for item in given.values()]))
@@ -473,6 +492,10 @@ class Collected:
         if self._all is not None or self.is_old or (self.is_counted and isinstance(place, slice)):
             return self.all()[place]
         if self.is_counted:
+            if traced(place) is None and place in self.items:
+                return self.items[place]
+            if self.items and (traced(place) is not None or place < 0):
+                raise refused("an item of a list is read, and values decide which array that is")
             at = _placed(place, self.length)
             return _item(self.tree, self.kinds, lambda array: array[at])
         if isinstance(place, slice) and traced(place.start) is None and traced(place.stop) is None:
@@ -501,7 +524,7 @@ class Collected:
             return None
         if not self.items:
             return self
-        if len(self.kinds) > 1 or not isinstance(self.tree, ndarray):
+        if self.is_counted or len(self.kinds) > 1 or not isinstance(self.tree, ndarray):
             return None
         whole = self.whole()
         if whole.dtype != self.tree.dtype:
@@ -557,7 +580,7 @@ def _parts_of_collected(value: Collected) -> tuple[tuple[Any, ...], Any]:
         value._parts = pytree.mapped(_inner, value.tree, _ends)
     tree = value._parts
     if value.is_counted:
-        return (tree, value.length), (value.kinds, None, ())
+        return (tree, value.length, *value.items.values()), (value.kinds, None, tuple(value.items))
     return (tree, *value.items.values()), (value.kinds, value.length, tuple(value.items))
 
 
@@ -592,7 +615,7 @@ def _collected(static: Any, children: Any) -> Any:
         return list(children)
     (kinds, length, places), (tree, *values) = static, children
     if length is None:
-        (length,), values = values, []
+        length, *values = values
     items = dict(zip(places, values, strict=True))
     if not trace_state.is_tracing():
         return _result(tree, kinds, length, items)

@@ -254,7 +254,7 @@ def _array(items: Collected) -> Any:
     """Return the items as an array, or as a slice of one whose length is traced."""
     if not items.is_counted or not isinstance(items.tree, ndarray):
         return items.whole()
-    return windows.item(items.tree, slice(None, items.length)).copy()
+    return windows.item(items.filled(), slice(None, items.length)).copy()
 
 
 def taking(function: Any) -> Any:

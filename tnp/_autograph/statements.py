@@ -875,6 +875,10 @@ class _Loop:
         self.most: dict[Kind, int] = {}  # how many items there may be before the loop, of those whose items are counted
         self.asked: Exception | None = None  # that of an item at a traced place, unless the step appends to its list
 
+    def is_named(self, tensor: Tensor) -> bool:
+        """Whether the function being traced has an array, or one that shares its memory, by a name."""
+        return backend.storage_of(tensor) in _named_besides(())
+
     def run(self, steps: int | None = None) -> None:
         """Trace the loop; ``steps`` is their number if it is known, and raises `_Short` if unrolling is better."""
         self.steps = steps

@@ -248,6 +248,38 @@ def chosen(xp: Any, x: Any) -> Any:
     )
 
 
+def arrays(xp: Any, x: Any) -> Any:
+    out, y, all_ = [x[:3]], x[:3], []
+    for i in range(STEPS):
+        y = y * 0.9 + x[i]
+        if i % 10 == 0:
+            out.append(y.copy())
+        if x[i] > 0:
+            all_.append(y * x[i])
+    x[0] = 7
+    return xp.array(out), len(out), out[0], out[3], xp.array(all_), xp.sum(all_, axis=0), all_[2], x
+
+
+def set_again(xp: Any, x: Any) -> Any:
+    out = [x[0]]
+    for i in range(1, STEPS):
+        if x[i] > out[-1]:
+            out.append(x[i])
+        else:
+            out[-1] = x[i] * 0.5
+        out[0] += 1
+    return xp.array(out), out[-1], out[0]
+
+
+def smoothed(xp: Any, x: Any) -> Any:
+    out = []
+    for i in range(STEPS):
+        out.append(x[i])
+        if i >= 2:
+            out[-1] = (out[-1] + out[-2] + out[i - 2]) / 3
+    return xp.array(out)
+
+
 def until_it_ends(xp: Any, x: Any) -> Any:
     out = []
     for i in range(STEPS):
@@ -260,7 +292,7 @@ def until_it_ends(xp: Any, x: Any) -> Any:
     return len(out), out[-1], xp.max(out)
 
 
-@pytest.mark.parametrize("function", [some, chosen, until_it_ends])
+@pytest.mark.parametrize("function", [some, chosen, arrays, set_again, smoothed, until_it_ends])
 def test_values_decide_how_many(function: Function) -> None:
     check(function, np.compile(lambda x: function(np, x), backend="eager", fullgraph=True))
 
@@ -324,6 +356,15 @@ def of_what_is_written_later(x: Any) -> Any:
     return np.array(out)
 
 
+def of_one_array_sometimes(x: Any) -> Any:
+    out, y = [], x.copy()
+    for i in range(STEPS):
+        y[1:] *= 1.01
+        if x[i] > 0:
+            out.append(y[:2])
+    return np.array(out)
+
+
 def with_another_name(x: Any) -> Any:
     out: list[Any] = []
     other = out
@@ -359,7 +400,10 @@ def of_items(x: Any) -> Any:
     return np.array(out)
 
 
-REFUSED = [of_one_array, of_what_is_written_later, with_another_name, by_a_function, of_other_shapes, of_items]
+REFUSED = [
+    of_one_array, of_one_array_sometimes, of_what_is_written_later, with_another_name, by_a_function, of_other_shapes,
+    of_items,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("function", REFUSED, ids=lambda function: function.__name__)
