@@ -78,13 +78,15 @@ def solve(a: Any, b: Any) -> ndarray:
     if missing > 0:  # otherwise torch reads matrices as a stack of vectors
         columns = columns[(None,) * missing]
     try:
+        if 0 in columns.shape[:-2]:  # nothing is solved, so that no matrix is singular
+            left = left.expand(*np.broadcast_shapes(left.shape[:-2], columns.shape[:-2]), *left.shape[-2:])
         solution = kernels.solve(cast(left, dtype), cast(columns, dtype))
-    except RuntimeError as error:
+    except (RuntimeError, ValueError) as error:
         raise _mismatch(error, left, columns) from None
     return wrap_array(solution.squeeze(-1) if is_vector else solution)
 
 
-def _mismatch(error: RuntimeError, left: Tensor, right: Tensor) -> Exception:
+def _mismatch(error: Exception, left: Tensor, right: Tensor) -> Exception:
     """Return NumPy's error for two stacks of matrices that do not broadcast."""
     try:
         np.broadcast_shapes(left.shape[:-2], right.shape[:-2])

@@ -205,6 +205,12 @@ def test_qr(mode: str, dtype: str) -> None:
             np.testing.assert_allclose(tnp.asnumpy(result[0] @ result[1]), tnp.asnumpy(x), atol=1e3 * tolerance(dtype))
 
 
+@pytest.mark.parametrize("shape", [(0, 2, 3), (2, 0), (3, 0, 2, 1), (0, 2, 0)])
+def test_solve_of_nothing_has_no_singular_matrix(shape: tuple[int, ...]) -> None:
+    compare(lambda xp: xp.linalg.solve(xp.zeros((2, 2)), xp.zeros(shape)), may_raise=np.linalg.LinAlgError)
+    compare(lambda xp: xp.linalg.solve(xp.zeros((3, 1, 2, 2)), xp.zeros(shape)), may_raise=np.linalg.LinAlgError)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_solve(dtype: str) -> None:
     shapes = [
