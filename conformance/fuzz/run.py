@@ -25,7 +25,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 from unittest import mock
 
-from conformance.fuzz import branches, compare, compositions, drawing, guards, known, modes
+from conformance.fuzz import branches, compare, compositions, drawing, guards, known, lists, modes
 from conformance.fuzz.compare import Disagreement
 from conformance.fuzz.modes import Compared
 from conformance.fuzz.program import Call
@@ -35,7 +35,11 @@ from conformance.fuzz.shrink import shrunk
 HANGS_AFTER = 120.0  # seconds without a call finished
 NUMPY_HANGS_AFTER = 15.0  # the same on NumPy's side, whose LAPACK does for some matrices with NaN
 PART = 500  # calls that are reported together
-PROGRAMS = {"compositions": compositions, "branches": branches}  # what is drawn besides calls of a function
+PROGRAMS = {
+    "compositions": compositions,
+    "branches": branches,
+    "lists": lists,
+}  # what is drawn besides calls of a function
 _PLACE = re.compile(r"\S+\.py:\d+|<lambda> \S+|\d+")
 SHRUNK_A_CAUSE = 2  # examples that are shrunk, per cause and process
 
@@ -267,7 +271,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--under",
         choices=("vmap", "grad", *PROGRAMS),
         help="vectorized_map against the loop; grad against differences; transforms of transforms against plain torch; "
-        "compiled programs of branches, views and writes against NumPy",
+        "compiled programs of branches, views and writes, and of lists, against NumPy",
     )
     backend = (
         "tnp.compile against eager: 'eager' runs the traced graph, 'default' compiles it, 'inductor' by Inductor alone"
@@ -318,6 +322,10 @@ def main(options: argparse.Namespace) -> int:
             stopped = True
             print("stopped: this is the report of the calls that were done", flush=True)
     names = {target.name for target in drawing.targets(patterns)}
-    names = {"compositions": set(compositions.FUNCTIONS), "branches": set(branches.ARGUMENTS)}.get(under, names)
+    names = {
+        "compositions": set(compositions.FUNCTIONS),
+        "branches": set(branches.ARGUMENTS),
+        "lists": set(lists.KINDS),
+    }.get(under, names)
     show(report, names, seed, time.monotonic() - start, options.examples, options.refusals)
     return 1 if report.unexplained or stopped else 0

@@ -19,7 +19,7 @@ import pytest
 
 import tnp
 from conformance.__main__ import main
-from conformance.fuzz import branches, compositions, drawing, known, modes, run
+from conformance.fuzz import branches, compositions, drawing, known, lists, modes, run
 from conformance.fuzz.compare import Disagreement
 from conformance.fuzz.modes import Compared
 from conformance.fuzz.program import Base, Call, Items, Text, View, run_numpy
@@ -338,6 +338,32 @@ def test_programs_of_branches_are_drawn_and_compared(monkeypatch: pytest.MonkeyP
     assert compared("return a[0],").kind == compared("return a[0],", is_batched=True).kind == "values"
     monkeypatch.setattr(tnp, "compile", lambda f, **settings: real(lambda *x: [y.copy() for y in f(*x)], **settings))
     assert compared("return a[1:],").kind == "later writes"
+
+
+def test_programs_of_lists_are_drawn_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = [str(lists.drawn(f"1:{index}")) for index in range(4)]
+    assert drawn == [str(lists.drawn(f"1:{index}")) for index in range(4)] and len(set(drawn)) == 4
+    report = run.run(Settings(seed=1, under="lists"), 0, 2)
+    assert (report.calls, report.compared, report.unexplained) == (2, 2, [])
+
+    def compared(source: str, **options: Any) -> Any:
+        given = {"function": "numbers", "fullgraph": False, "backend": "eager", **options}
+        return lists.Program(f"def program(np, flag, a, b):\n    {source}\n", **given).disagreement()
+
+    grown = "out = [a[0]]\n    for i in range(12): out.append(a[i % 3] * flag)\n    return out, np.array(out)"
+    assert compared(grown) is None and compared(grown, fullgraph=True) is None
+    assert compared("return a[5],") is None
+    real = tnp.compile
+    monkeypatch.setattr(tnp, "compile", lambda f, **settings: real(lambda *x: [1, *f(*x)], **settings))
+    assert compared("return a,").kind == "lengths"
+    monkeypatch.setattr(tnp, "compile", lambda f, **settings: real(lambda *x: [y + 1 for y in f(*x)], **settings))
+    assert compared("return a,").kind == "values"
+    monkeypatch.setattr(tnp, "compile", lambda f, **settings: real(lambda *x: [y.copy() for y in f(*x)], **settings))
+    assert compared("return a[1:],").kind == "later writes"
+    monkeypatch.setattr(tnp, "compile", lambda f, **settings: lambda *x: (1,))
+    assert compared("return a[5],").kind == "no error"
+    monkeypatch.setattr(tnp, "compile", lambda f, **settings: real(lambda *x: f(*x, 1), **settings))
+    assert compared("return a,").kind == compared("return a[5],").kind == "error"
 
 
 def test_compositions_are_drawn_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:

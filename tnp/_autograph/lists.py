@@ -160,7 +160,7 @@ class Kind:
             for leaf, shares in zip(part.tree.leaves, part.shares, strict=True):
                 if not _is_array(leaf) or type(leaf) is number:
                     continue
-                tensor = shares[0][0]
+                tensor, is_exact, _ = shares[0]
                 storage = backend.storage_of(tensor)
                 owners = [(name, each) for name, each in held if backend.storage_of(each) == storage]
                 if len(shares) > 1 or storage in known or len(owners) > 1:
@@ -172,7 +172,7 @@ class Kind:
                 place = inputs.get(storage, -1)
                 name, whole = owners[0] if owners else (names[place], carried[place])
                 is_one = value is leaf and (place < 0) is bool(owners)
-                if type(self.before) is Growing or not is_one or not is_whole(tensor, whole):
+                if type(self.before) is Growing or not (is_one and is_exact and is_whole(tensor, whole)):
                     raise self.shared(f"{name} or a part of it")
                 self.kept[offset] = name, place < 0
 
@@ -192,7 +192,8 @@ class Kind:
         if type(before_loop) is Growing:
             before_loop.is_old = True
             return Growing(before_loop.kind, before_loop.pending, before_loop.count + steps * self.each)
-        items = dict(before_loop.items if type(before_loop) is Collected else enumerate(before_loop))
+        is_lazy = type(before_loop) is Collected and before_loop._all is None
+        items = dict(before_loop.items if is_lazy else enumerate(before_loop))
         for offset, (name, is_after) in self.kept.items():
             step = steps - 1 if is_after else 0
             items[self.first + step * self.each + offset] = (state if is_after else before)[name]
@@ -316,8 +317,8 @@ class Growing:
     def _put(self, place: Any, item: Part) -> None:
         """Make an item a row now: so nothing else may have its arrays, by which they could be written to later."""
         assert item.tree is not None
-        for leaf, tensor in zip(item.tree.leaves, item.tensors, strict=True):
-            if _is_array(leaf) and self.kind.loop.is_named(tensor):
+        for leaf, shares in zip(item.tree.leaves, item.shares, strict=True):
+            if _is_array(leaf) and any(self.kind.loop.is_named(tensor) for tensor, _, _ in shares):
                 raise self.kind.shared("an array")
         for row, tensor in zip(Part(self.kind.tree).tensors, as_forms(item, self.kind.forms), strict=True):
             wrap(row)[place] = wrap_array(tensor)
@@ -327,6 +328,8 @@ class Growing:
         part = Part(of_rows(value))
         if common(self.kind.item, part) != self.kind.forms:
             raise refused(f"{self.kind.name} has items of {self.kind.item}, and {part} takes the place of one")
+        if ARRAY in self.kind.kinds and self.kind.first:
+            raise refused(f"an item of {self.kind.name} from before the loop may be another one then")
         if self.kind.counter is None:
             raise Grows(self.kind.loop, self, self.kind.item, is_counted=True)  # where all items are rows
         self._put(self._place(place), part)

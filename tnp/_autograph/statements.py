@@ -456,6 +456,12 @@ def _one_branch(
         scope = trace_state.state.scopes[-1]
         try:
             after = _run(block, block, variables, before, "a branch", is_branch=True)
+        except (LookupError, ZeroDivisionError) as error:
+            if isinstance(error, trace_state.OfTracing):
+                raise
+            why = f"a branch whose condition is traced raises {error!r} while it is traced"
+            line = trace_state.line_of(error)
+            raise NotStaged(f"{line}: {why}, and values decide whether it runs").because(why, line) from error
         except _Raises:
             raises = True
             empty = [backend.zeros(form.shape, form.dtype, form.device) for each in forms.values() for form in each]

@@ -322,6 +322,38 @@ def test_lists_of_the_caller() -> None:
     assert lists[0] == lists[1]
 
 
+def test_items_that_are_one_array() -> None:
+    def repeated(x: Any) -> Any:
+        y = x[:3] * 1
+        out = [(x[0], y)]
+        for i in range(30):
+            if i % 3 == 1:
+                for _ in range(i):
+                    out.append((x[1], x[:3] * 2))
+            out.append((x[2], y))
+        return out
+
+    given = np.compile(repeated, backend="eager")(np.array(vector()))
+    assert all(each[1] is given[0][1] for each in (given[1], given[-1])) and given[2] is not given[1]
+
+
+def test_what_a_branch_raises_that_does_not_run() -> None:
+    def total(x: Any) -> Any:
+        out: list[Any] = []
+        found = x[0] * 0
+        for i in range(STEPS):
+            if x[i] > 100 or i == 50:
+                found = found + out[-1]
+            out.append(x[i])
+        return found, np.array(out)
+
+    x = np.array(vector())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for one, other in zip(total(x), np.compile(total, backend="eager")(x), strict=True):
+            assert_same(numpy.asarray(one), np.asarray(other))
+
+
 def test_comprehensions_of_what_is_no_array() -> None:
     def made(x: Any) -> Any:
         names, empty = [f"{i}" for i in range(2000)], [[] for _ in range(2000)]
@@ -391,6 +423,31 @@ def of_other_shapes(x: Any) -> Any:
     return out[4]
 
 
+def of_reversed_views(x: Any) -> Any:
+    out, y = [x * 2], x
+    for i in range(STEPS):
+        y = y * 0.5 + x[i]
+        out.append(y[::-1])
+    return np.array(out)
+
+
+def of_reversed_views_sometimes(x: Any) -> Any:
+    out, y = [], x * 1
+    for i in range(STEPS):
+        if x[i] > 0:
+            out.append(y[::-1])
+    y[0] = 7
+    return np.array(out)
+
+
+def set_before_the_first(x: Any) -> Any:
+    out, y = [x[:3] * 2], x[:3]
+    for i in range(STEPS):
+        out[-1] = y * 2
+        out.append(y + x[i])
+    return np.array(out)
+
+
 def of_items(x: Any) -> Any:
     out, y = [x * 1], x
     for _ in range(STEPS):
@@ -402,7 +459,7 @@ def of_items(x: Any) -> Any:
 
 REFUSED = [
     of_one_array, of_one_array_sometimes, of_what_is_written_later, with_another_name, by_a_function, of_other_shapes,
-    of_items,
+    of_items, of_reversed_views, of_reversed_views_sometimes, set_before_the_first,
 ]  # fmt: skip
 
 
