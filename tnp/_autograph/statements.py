@@ -1003,9 +1003,11 @@ class _Loop:
         count = len(self.counter)
         reached = self._reached({index - count for index in traced.overwritten})
         for name in dict.fromkeys([names[index] for index in sorted(reached)]):
-            tensors = Part(self.before[name]).tensors
-            if any(map(self._is_seen, tensors)):
-                is_callers = any(map(backend.is_from_outside, tensors))
+            part = Part(self.before[name])
+            tensors = part.tensors
+            seen = [tensor for shares in part.shares for tensor, *_ in shares]  # those that a branch chose from, too
+            if any(map(self._is_seen, seen)):
+                is_callers = any(map(backend.is_from_outside, seen))
                 whose = f"the caller's array {name}" if is_callers else f"the array of {name}, which has another name,"
                 raise NotStaged(
                     f"{self.variables.where(name)}: {self.what}, which is traced, writes to {whose} "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -644,3 +645,24 @@ def test_arguments_that_overlap_are_written_in_a_branch(xp: Any, fullgraph: bool
             found = compiled(ours, view(ours), np.asarray(1.0))
         assert_same(expected, found)
         numpy.testing.assert_array_equal(ours, theirs)
+
+
+def swapped(x: Any, flag: Any) -> Any:
+    """A loop writes to what a branch chose, which swaps its name with another."""
+    y = x[1] if flag > 0 else x[2]
+    z, total = x[0] * 0, x[0, 0] * 1
+    for i in range(60):
+        total = total * 0.5 + x[0, 1] + total * total * 0.01
+        y, z = z, y
+        y[1] = total + i
+    return y, z, x
+
+
+@pytest.mark.parametrize("flag", [1.0, -1.0])
+def test_loops_that_swap_names_of_what_a_branch_chose(flag: float) -> None:
+    expected = swapped(numpy.arange(9.0).reshape(3, 3), flag)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        actual = np.compile(swapped, backend="eager")(np.arange(9.0).reshape(3, 3), np.asarray(flag))
+    for one, other in zip(expected, actual, strict=True):
+        assert_same(one, other)
