@@ -77,7 +77,7 @@ def _block(rng: random.Random, kind: str, depth: int) -> list[str]:
             lines.append(rng.choice(STEPS))
         elif drawn < 0.75:
             lines.append(rng.choice(OF_OUT[kind]))
-        elif drawn < 0.9:
+        elif drawn < 0.9 or depth:
             condition = rng.choice(("s > flag", "i % 3 == 1", "b[i % 3, 1] > 2", "s * flag > 0", "i > 3"))
             lines += [f"if {condition}:", *branches._indented(_block(rng, kind, depth + 1))]
             if rng.random() < 0.5:
@@ -179,7 +179,7 @@ def drawn(seed: str, machine_code: int = 0, index: int = 0) -> Program:
     lines = [
         "s, y, z, n = a[0, 0] * 1, a[0] * 1, b[1], 3",
         f"out, more = [{rng.choice(FIRST[kind])}], []",
-        f"for i in range({rng.choice((9, 12))}):",
+        f"for i in range({rng.choice((9, 33))}):",
         *branches._indented([*_block(rng, kind, 0), f"out.append({rng.choice(KINDS[kind])})"]),
         f"return {', '.join(results)},",
     ]

@@ -56,6 +56,7 @@ _MANY_STEPS = 100  # unrolling a loop of at least this many steps warns
 _TOO_MANY_STEPS = 1024  # a loop of so many steps is Python's rather than unrolled
 _TOO_MANY_OPERATIONS = 1024  # or of so many steps times the operations of its first one
 _MANY_ITEMS = 2**24  # no list of a loop has more
+_FEW_ITEMS = 32  # a loop of so few steps that appends to lists is unrolled as others are
 _SMALL = 64  # elements of an item that loops append to a list
 _MOST_TIMES = 2**44  # no loop makes more steps
 _FEW = 2**18  # an int that grows by at most this each step never reaches 2**62
@@ -895,7 +896,7 @@ class _Loop:
         for place in self.lost:
             if backend.storage_of(place.values) in known:
                 place.get(place.values)
-        if steps is not None and (self._is_short(steps * traced.operations) or self._is_pythons(traced)):
+        if steps is not None and (self._is_short(steps, steps * traced.operations) or self._is_pythons(traced)):
             raise _Short
         if steps is None and self.unset:
             self._demand_a_step()
@@ -919,10 +920,10 @@ class _Loop:
             state[name] = each.after(self.before, state, self.steps or 0)
         self.variables.put(state)
 
-    def _is_short(self, operations: int) -> bool:
-        """Whether unrolling a loop of so few operations is better: not if small items of lists would be tensors."""
+    def _is_short(self, steps: int, operations: int) -> bool:
+        """Whether unrolling so few operations is better: not if many small items of lists would be tensors."""
         sizes = [math.prod(form.shape) for kind in self.lists.values() for form in kind.forms]
-        return operations <= MOST_OPERATIONS and (not sizes or max(sizes) > _SMALL)
+        return operations <= MOST_OPERATIONS and (steps <= _FEW_ITEMS or not sizes or max(sizes) > _SMALL)
 
     def _is_pythons(self, traced: backend.Traced) -> bool:
         """Whether a loop computes a list or an expression of nothing but the program's own numbers."""
