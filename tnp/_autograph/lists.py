@@ -12,7 +12,7 @@ import numpy as np
 
 from backend_torch.graphs import control_flow as backend
 from backend_torch.kernels import value_checks
-from backend_torch.tensors import trace_state
+from backend_torch.tensors import memory, trace_state
 from tnp._array.numbers import line_of, number_of
 from tnp._autograph.values import Form, NotStaged, Part, as_forms, common, python_type, traced
 from tnp._core.base import SCALARS, ndarray, number, wrap, wrap_array
@@ -117,13 +117,15 @@ class Kind:
             for row, tensor in zip(rows, first.tensors, strict=True):
                 wrap(row)[: self.first] = wrap_array(tensor)
             before = before.items
-        for place, value in before.items() if type(before) is dict else enumerate(before):
-            part = Part(value)
+        places, values = (list(before), before.values()) if type(before) is dict else (range(self.first), before)
+        parts = list(map(Part, values))
+        for part in parts:
             is_like = self.counter is None or part.kinds == self.item.kinds
             if common(part, self.item) != self.forms or not is_like:
                 raise refused(f"{self.name} holds {part}, and {self.item} is appended")
-            for row, tensor in zip(rows, as_forms(part, self.forms), strict=True):
-                wrap(row)[place] = wrap_array(tensor)
+        columns = zip(*[as_forms(part, self.forms) for part in parts], strict=True)
+        for row, column in zip(rows, columns, strict=False):  # no column without items
+            wrap(row)[places if type(places) is list else slice(self.first)] = wrap_array(memory.stacked(list(column)))
         if self.counter is not None:
             self.counter = asarray(backend.number(self.first))
 
