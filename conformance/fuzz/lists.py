@@ -7,9 +7,6 @@ is drawn from few variables, so that items often share memory with them.
 from __future__ import annotations
 
 import random
-import tempfile
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,7 +59,6 @@ RESULTS = (
     "np.array(more)",
     "out[2]",
 )
-FLAGS = (0.5, -2.0, 3.0)
 
 
 def _block(rng: random.Random, kind: str, depth: int) -> list[str]:
@@ -90,40 +86,8 @@ def _block(rng: random.Random, kind: str, depth: int) -> list[str]:
     return lines
 
 
-@dataclass(frozen=True)
-class Program:
-    """A function of two arrays and a flag, whose loop appends to two lists.
-
-    Attributes
-    ----------
-    source : str
-        The function's text.
-    function : str
-        What the list holds, which the report counts.
-    fullgraph : bool
-        Whether it has to be one graph. Only then may it be refused.
-    backend : str or None
-        Of ``tnp.compile``.
-    """
-
-    source: str
-    function: str
-    fullgraph: bool
-    backend: str | None
-
-    def __str__(self) -> str:
-        return f"{self.source}# {self.function}, fullgraph={self.fullgraph}, {self.backend}"
-
-    def disagreement(self) -> Disagreement | None:
-        """Return how a call of the compiled function disagrees, else None."""
-        with tempfile.TemporaryDirectory() as folder:
-            program = branches._imported(self.source, Path(folder) / "drawn.py")
-            run = tnp.compile(program, backend=self.backend, fullgraph=self.fullgraph)
-            for flag in FLAGS:
-                found = self._call(program, run, flag)
-                if found is not None:
-                    return found if found.kind else None
-        return None
+class Program(branches.Program):
+    """A function of two arrays and a flag, whose loop appends to lists; ``function`` is what ``out`` holds."""
 
     def _call(self, program: Any, run: Any, flag: float) -> Disagreement | None:
         """Return how a call disagrees; one of no kind if there are no more calls to compare."""
@@ -185,4 +149,4 @@ def drawn(seed: str, machine_code: int = 0, index: int = 0) -> Program:
     ]
     source = "\n".join(["def program(np, flag, a, b):", *branches._indented(lines), ""])
     backend = None if machine_code and index % machine_code == 0 else "eager"
-    return Program(source, kind, rng.random() < 0.4, backend)
+    return Program(source, kind, False, rng.random() < 0.4, backend)

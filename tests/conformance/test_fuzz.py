@@ -347,7 +347,7 @@ def test_programs_of_lists_are_drawn_and_compared(monkeypatch: pytest.MonkeyPatc
     assert (report.calls, report.compared, report.unexplained) == (2, 2, [])
 
     def compared(source: str, **options: Any) -> Any:
-        given = {"function": "numbers", "fullgraph": False, "backend": "eager", **options}
+        given = {"function": "numbers", "is_numpys": False, "fullgraph": False, "backend": "eager", **options}
         return lists.Program(f"def program(np, flag, a, b):\n    {source}\n", **given).disagreement()
 
     grown = "out = [a[0]]\n    for i in range(12): out.append(a[i % 3] * flag)\n    return out, np.array(out)"

@@ -211,8 +211,8 @@ class _Splitter:
 
     def _lists_of(self, loop: ast.While) -> dict[str, str]:
         """Return the lists to which a `while` appends, and names for its next items, if nothing else cuts it."""
-        appends = [each for each in ast.walk(loop) if isinstance(each, ast.Expr) and _appended_to(each)]
-        lists = {name for each in appends if (name := _appended_to(each)) in self.function.own}
+        appends = [each for each in ast.walk(loop) if isinstance(each, ast.Expr) and rewriting.appended_to(each)]
+        lists = {name for each in appends if (name := rewriting.appended_to(each)) in self.function.own}
         counts = [each.id for each in ast.walk(loop) if isinstance(each, ast.Name) and each.id in lists]
         lines = {each.lineno for each in ast.walk(loop) if isinstance(each, (ast.While, ast.For, ast.If))}
         lines |= {line for each in appends for line in range(each.lineno, (each.end_lineno or 0) + 1)}
@@ -361,15 +361,6 @@ class _Plain(ast.NodeTransformer):
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _scope
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _scope
-
-
-def _appended_to(statement: ast.Expr) -> str | None:
-    """Return the variable of ``variable.append(value)``."""
-    call = statement.value
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "append":
-        return None
-    is_plain = len(call.args) == 1 and not call.keywords and not isinstance(call.args[0], ast.Starred)
-    return call.func.value.id if is_plain and isinstance(call.func.value, ast.Name) else None
 
 
 def _functions(body: Iterable[ast.stmt]) -> Iterable[str]:

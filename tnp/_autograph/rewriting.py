@@ -382,14 +382,20 @@ class _Appends(ast.NodeTransformer):
         return super().visit(node)
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        call = node.value
-        if self.is_inside and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            target = call.func.value
-            is_plain = len(call.args) == 1 and not call.keywords and not isinstance(call.args[0], ast.Starred)
-            if is_plain and call.func.attr == "append" and isinstance(target, ast.Name) and target.id in self.own:
-                value = _operator("appended", _name(target.id), call.args[0])
-                return _placed(_assign(target.id, value), node)
-        return node
+        name = appended_to(node)
+        if not self.is_inside or name is None or name not in self.own:
+            return node
+        value = _operator("appended", _name(name), node.value.args[0])  # type: ignore[attr-defined]
+        return _placed(_assign(name, value), node)
+
+
+def appended_to(statement: ast.Expr) -> str | None:
+    """Return the variable of ``variable.append(value)``."""
+    call = statement.value
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "append":
+        return None
+    is_plain = len(call.args) == 1 and not call.keywords and not isinstance(call.args[0], ast.Starred)
+    return call.func.value.id if is_plain and isinstance(call.func.value, ast.Name) else None
 
 
 class _State:

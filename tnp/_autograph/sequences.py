@@ -166,7 +166,8 @@ def sum_(items: Any, /, start: Any = 0) -> Any:
 
 
 def _rest(source: iteration.Items) -> Mapped:
-    """Return the items after the first."""
+    """Return the items after the first, and leave an iterator over all at its end."""
+    iteration.pass_over(source)
     return Mapped(iteration.Range(1, source.length, 1), source.item)
 
 
