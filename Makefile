@@ -28,7 +28,7 @@ test: $(VENV)/.installed-bench $(VENV)/.installed-test $(VENV)/.native
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) $(HANGS)
 
 # A part of the tests by the Python methods alone, which compute where there is no native core.
-PYTHON_PART ?= $(addprefix tests/tnp/,array/test_small_arrays.py core/test_promotion.py indexing/test_selection.py)
+PYTHON_PART ?= $(addprefix tests/tnp/,array/test_small_arrays.py core/test_promotion.py fft/test_fft.py indexing/test_selection.py)
 without-native: $(VENV)/.installed-bench $(VENV)/.installed-test
 	TNP_NATIVE=0 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) $(PYTHON_PART)
 

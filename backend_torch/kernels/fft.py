@@ -14,7 +14,7 @@ import torch
 from backend_torch.kernels import graph_operations, host
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.out_of_memory import explaining
-from backend_torch.tensors.shape import laid_out_as
+from backend_torch.tensors.shape import has_sizes, laid_out, laid_out_as
 
 Tensor = torch.Tensor
 
@@ -26,16 +26,11 @@ def _in_floats(tensor: Tensor) -> Tensor:
     return tensor.to(_FLOATS.get(tensor.dtype, torch.float64))
 
 
-def _zeros(tensor: Tensor, lengths: Sequence[int], axes: Sequence[int], dtype: torch.dtype) -> Tensor:
-    shape = list(tensor.shape)
-    for length, axis in zip(reversed(lengths), reversed(axes), strict=True):
-        shape[axis] = length
-    return torch.zeros(shape, dtype=dtype, device=tensor.device)
-
-
 def _laid_out(result: Tensor, tensor: Tensor) -> Tensor:
-    """Return a transform with the tensor's order of axes, as NumPy does; torch leaves the transformed ones first."""
-    return laid_out_as(result, tensor)
+    """Return a transform in NumPy's order, that of the tensor's strides; torch has the transformed axes first."""
+    if tensor.is_contiguous() or not has_sizes(tensor):
+        return laid_out_as(result, tensor)
+    return laid_out(result, tuple(sorted(range(tensor.dim()), key=tensor.stride().__getitem__, reverse=True)))
 
 
 def _by_torch(tensor: Tensor, name: str, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
@@ -54,18 +49,27 @@ def _in_order(tensor: Tensor, name: str, lengths: Sequence[int], axes: Sequence[
 
 def _empty(tensor: Tensor, name: str, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
     shape = list(tensor.shape)
-    for length, axis in zip(lengths, axes, strict=True):
+    for length, axis in zip(reversed(lengths), reversed(axes), strict=True):
         shape[axis] = length // 2 + 1 if name == "rfft" else length
     dtype = tensor.dtype.to_real() if name == "irfft" else tensor.dtype.to_complex()
     return torch.empty(shape, dtype=dtype, device=tensor.device)
 
 
 def _on_host(tensor: Tensor, name: str, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
-    """As eager code: torch prepares a transform for longer than NumPy transforms few points."""
-    if tensor.numel() > host.MANY:
-        return _in_order(tensor, name, lengths, axes, norm)
+    """As eager code."""
+    found = _by_numpy(tensor, name, lengths, axes, norm)
+    return _in_order(tensor, name, lengths, axes, norm) if found is None else found.contiguous()
+
+
+def _by_numpy(
+    tensor: Tensor, name: str, lengths: Sequence[int], axes: Sequence[int], norm: str | None
+) -> Tensor | None:
+    """Return NumPy's transform of few points, for which torch prepares one for longer; None if torch has to compute."""
+    if (arrays := host.small(tensor, most=host.MANY)) is None:
+        return None
     given = (lengths[0], axes[0]) if name in _HALVED else (lengths, axes)
-    found: Tensor = host.called(getattr(np.fft, name), tensor, *given, norm)
+    with np.errstate(all="ignore"):
+        found: Tensor = host.wrapped(getattr(np.fft, name)(*arrays, *given, norm))
     return found
 
 
@@ -75,55 +79,48 @@ _whole = graph_operations.operation(
 """A transform to C order: torch's own decide symbolic sizes (the meta function of ``_fft_c2c``)."""
 
 
-def _transformed(tensor: Tensor, name: str, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
-    if trace_state.is_tracing() and tensor.is_contiguous():
+def _transformed(given: Tensor, name: str, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
+    tensor = _in_floats(given)
+    if not tensor.numel():
+        return _empty(tensor, name, lengths, axes, norm).zero_()
+    if (found := _by_numpy(given, name, lengths, axes, norm)) is not None:
+        return found
+    if name == "irfft" and tensor.device.type != "cpu" and tensor.is_complex():
+        tensor = hermitian(tensor, lengths[0], axes[0])
+    is_repeated = len(set(axes)) < len(axes)
+    if trace_state.is_tracing() and tensor.is_contiguous() and not is_repeated:
         is_open = any(type(size) is not int for size in (*tensor.shape, *lengths))
         if is_open or (tensor.is_cpu and tensor.numel() <= host.MANY):
             return _whole(tensor, name, lengths, axes, norm)
-    return _laid_out(_by_torch(tensor, name, lengths, axes, norm), tensor)
-
-
-def _complex(name: str, tensor: Tensor, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
-    tensor = _in_floats(tensor)
-    if not tensor.numel():
-        return _zeros(tensor, lengths, axes, tensor.dtype.to_complex())
-    if len(set(axes)) == len(axes):
-        return _transformed(tensor, name, lengths, axes, norm)
-    given = tensor
-    for length, axis in zip(reversed(lengths), reversed(axes), strict=True):
-        tensor = _by_torch(tensor, name, (length,), (axis,), norm)
+    if is_repeated:
+        for length, axis in zip(reversed(lengths), reversed(axes), strict=True):
+            tensor = _by_torch(tensor, name, (length,), (axis,), norm)
+    else:
+        tensor = _by_torch(tensor, name, lengths, axes, norm)
     return _laid_out(tensor, given)
 
 
 @explaining
 def fft(tensor: Tensor, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
     """Transform over axes, each first cut or padded with zeros to its length; the last axis comes first."""
-    return _complex("fftn", tensor, lengths, axes, norm)
+    return _transformed(tensor, "fftn", lengths, axes, norm)
 
 
 @explaining
 def ifft(tensor: Tensor, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:
     """Return the inverse of ``fft``."""
-    return _complex("ifftn", tensor, lengths, axes, norm)
+    return _transformed(tensor, "ifftn", lengths, axes, norm)
 
 
 @explaining
 def rfft(tensor: Tensor, length: int, axis: int, norm: str | None) -> Tensor:
     """Return the frequencies of a real tensor that are not negative."""
-    tensor = _in_floats(tensor)
-    if not tensor.numel():
-        return _zeros(tensor, [length // 2 + 1], [axis], tensor.dtype.to_complex())
     return _transformed(tensor, "rfft", (length,), (axis,), norm)
 
 
 @explaining
 def irfft(tensor: Tensor, length: int, axis: int, norm: str | None) -> Tensor:
     """Return the real tensor with these frequencies."""
-    tensor = _in_floats(tensor)
-    if not tensor.numel():
-        return _zeros(tensor, [length], [axis], tensor.dtype.to_real())
-    if tensor.device.type != "cpu" and tensor.is_complex():
-        tensor = hermitian(tensor, length, axis)
     return _transformed(tensor, "irfft", (length,), (axis,), norm)
 
 
@@ -138,8 +135,8 @@ def hermitian(tensor: Tensor, length: int, axis: int) -> Tensor:
 
 
 def conj(tensor: Tensor) -> Tensor:
-    """Return the conjugate, in its own memory."""
-    return tensor.conj().resolve_conj()
+    """Return the conjugate in memory of its own, and a real tensor in the order that NumPy's conjugate gives it."""
+    return laid_out_as(tensor.conj().resolve_conj(), tensor)
 
 
 @explaining

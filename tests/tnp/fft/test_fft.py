@@ -166,6 +166,7 @@ def test_out_may_be_the_input() -> None:
     np.testing.assert_allclose(tnp.asnumpy(y), np.fft.fft(x, axis=0), atol=1e-12)
 
 
+@pytest.mark.usefixtures("computed_by")
 @pytest.mark.parametrize("name", LINES + GRIDS)
 def test_other_layouts(name: str) -> None:
     layouts: list[Callable[[Any], Any]] = [lambda x: x.T, lambda x: x[::2, 1:], lambda x: x[:, ::-1], lambda x: x[:1]]
@@ -175,9 +176,12 @@ def test_other_layouts(name: str) -> None:
             rtol=1e-10,
             atol=1e-12,
         )
-    compare(
-        lambda xp: getattr(xp.fft, name)(xp.broadcast_to(sample(xp, (8,), "float64"), (5, 8))), rtol=1e-10, atol=1e-12
-    )
+    for dtype in ("float64", "int32"):
+        compare(
+            lambda xp, dtype=dtype: getattr(xp.fft, name)(xp.broadcast_to(sample(xp, (8,), dtype), (5, 8))),
+            rtol=1e-10,
+            atol=1e-12,
+        )
     compare(
         lambda xp: getattr(xp.fft, name)(xp.conj(sample(xp, (4, 4), "complex128"))),
         rtol=1e-10,
