@@ -14,7 +14,7 @@ import torch
 from backend_torch.kernels import graph_operations, host
 from backend_torch.tensors import trace_state
 from backend_torch.tensors.out_of_memory import explaining
-from backend_torch.tensors.shape import has_sizes, laid_out, laid_out_as
+from backend_torch.tensors.shape import has_sizes, laid_out, laid_out_as, memory_axes
 
 Tensor = torch.Tensor
 
@@ -30,7 +30,7 @@ def _laid_out(result: Tensor, tensor: Tensor) -> Tensor:
     """Return a transform in NumPy's order, that of the tensor's strides; torch has the transformed axes first."""
     if tensor.is_contiguous() or not has_sizes(tensor):
         return laid_out_as(result, tensor)
-    return laid_out(result, tuple(sorted(range(tensor.dim()), key=tensor.stride().__getitem__, reverse=True)))
+    return laid_out(result, memory_axes(tensor))
 
 
 def _by_torch(tensor: Tensor, name: str, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Tensor:

@@ -22,7 +22,9 @@ from backend_torch.kernels.kernel import Kernel, same_bits
 from backend_torch.tensors import devices
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import SIGNED
+from backend_torch.tensors.memory import owned
 from backend_torch.tensors.out_of_memory import explaining
+from backend_torch.tensors.shape import has_sizes, iterated, laid_out
 from backend_torch.torch_private import functorch, modes
 
 Tensor = torch.Tensor
@@ -263,6 +265,21 @@ def einsum(inputs: Sequence[str], output: str, tensors: Sequence[Tensor]) -> Ten
         result = _integer_pair(subscripts, inputs[i], kept, result, tensors[i])
         subscripts = kept
     return result
+
+
+def summed(inputs: Sequence[str], output: str, tensors: Sequence[Tensor]) -> Tensor:
+    """`einsum` in memory of its own, in the order in which NumPy's iterator sorts the axes of all operands."""
+    result = einsum(inputs, output, tensors)
+    if len(output) < 2 or not all(map(has_sizes, tensors)):
+        return owned(result)
+    letters = dict.fromkeys((*output, *"".join(inputs)))
+    strides = []
+    for term, tensor in zip(inputs, tensors, strict=True):
+        steps = dict.fromkeys(letters, 0)
+        for s, n, stride in zip(term, tensor.shape, tensor.stride(), strict=True):
+            steps[s] += 0 if n == 1 else stride
+        strides.append([*steps.values()])
+    return owned(laid_out(result, tuple([axis for axis in iterated(strides) if axis < len(output)])))
 
 
 def _aligned(term: str, output: str, tensor: Tensor) -> Tensor:

@@ -618,6 +618,8 @@ def quotient(total: Tensor, count: Tensor | float) -> Tensor:
 
 def degrees_left(count: Tensor | float, ddof: float) -> Tensor | float:
     """Return the divisor of a variance of so many elements, at least zero."""
+    if isinstance(count, Tensor) and isinstance(ddof, float):
+        count = count.double()  # torch would subtract a float from integers in float32
     left = count - ddof
     return left.clamp(min=0) if isinstance(left, Tensor) else left if left > 0 else 0
 

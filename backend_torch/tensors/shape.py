@@ -6,7 +6,7 @@ normalised.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 
 import torch
 
@@ -23,36 +23,34 @@ def has_sizes(tensor: Tensor) -> bool:
 
 
 def memory_axes(tensor: Tensor) -> tuple[int, ...]:
-    """Return the axes from the slowest to the fastest in memory: NumPy's order "K".
-
-    An axis of stride 0 does not affect the order, and keeps its place.
-    """
-    return tuple(_sorted(tensor.stride(), range(tensor.dim()), lambda one, other: one > other))
+    """Return the axes from the slowest to the fastest in memory: NumPy's order "K", where stride 0 is the fastest."""
+    return tuple(sorted(range(tensor.dim()), key=tensor.stride().__getitem__, reverse=True))
 
 
 def iterated_axes(tensor: Tensor) -> tuple[int, ...]:
     """Return the axes as `memory_axes`, but where some have stride 0 or length 1 as NumPy's iterator sorts them."""
-    strides = [0 if size == 1 else stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True)]
-    return tuple(_sorted(strides, reversed(range(tensor.dim())), lambda one, other: one < other)[::-1])
+    return iterated([[0 if n == 1 else stride for n, stride in zip(tensor.shape, tensor.stride(), strict=True)]])
 
 
-def _sorted(strides: Sequence[int], axes: Iterable[int], precedes: Callable[[int, int], bool]) -> list[int]:
-    """Insert axis after axis, where a stride of 0 compares with none: the order depends on who comes first."""
+def iterated(strides: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Return the axes from the slowest to the fastest, as NumPy's iterator sorts them by the strides of each operand.
+
+    It inserts axis after axis. A stride of 0 compares with none, so the order depends on who comes first.
+    """
     found: list[int] = []
-    for axis in axes:
-        position, stride = len(found), strides[axis]
+    for axis in reversed(range(len(strides[0]))):
+        position = len(found)
         for place in reversed(range(len(found))):
-            other = strides[found[place]]
-            if stride and other:
-                if not precedes(stride, other):
-                    break
-                position = place
+            pairs = [(each[axis], each[found[place]]) for each in strides if each[axis] and each[found[place]]]
+            if any(other <= stride for stride, other in pairs):
+                break
+            position = place if pairs else position
         found.insert(position, axis)
-    return found
+    return tuple(found[::-1])
 
 
 def common_axes(tensors: Sequence[Tensor]) -> tuple[int, ...]:
-    """Return the axes of tensors of one rank as `memory_axes`; of two orders that disagree, C order."""
+    """Return the axes of tensors of one rank, the slowest first; of two orders that disagree, C order."""
     axes: list[int] = []
     for axis in range(tensors[0].dim()):
         position = axis
@@ -112,7 +110,7 @@ def reshape_view(tensor: Tensor, shape: tuple[int, ...], order: str) -> Tensor:
 def ravel(tensor: Tensor, order: str) -> Tensor:
     """Return the elements in ``order`` as one contiguous axis: a view if the memory is contiguous in that order."""
     if order == "K":
-        tensor = tensor.permute(memory_axes(tensor))
+        tensor = tensor.permute(iterated_axes(tensor))
     elif effective_order(tensor, order) == "F":
         tensor = reversed_axes(tensor)
     try:

@@ -96,9 +96,12 @@ def einsum(
         return view_of(arrays[0], view) if view.dim() else wrap(view.clone())
     target = None if out is None else output_tensor(out)
     computed = _dtype(tensors, target, wanted, casting)
-    result = kernels.einsum(inputs, output, [cast(tensor, computed) for tensor in tensors])
+    tensors = [cast(tensor, computed) for tensor in tensors]
+    if target is None and order not in ("C", "F"):
+        return wrap(kernels.summed(inputs, output, tensors))
+    result = kernels.einsum(inputs, output, tensors)
     if target is None:
-        return wrap(memory.in_order(result, order) if order in ("C", "F") else memory.owned(result))
+        return wrap(memory.in_order(result, order))
     if target.shape != result.shape:
         raise broadcast_error(*[tuple(tensor.shape) for tensor in (*tensors, target)])
     assign(target, cast(result, target.dtype))

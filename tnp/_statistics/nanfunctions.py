@@ -489,7 +489,7 @@ def _variance(
     if isinstance(freedom, ndarray):
         broadcast(tuple(count.shape), freedom.shape)
         freedom = freedom.tensor
-    left = count - freedom
+    left: Tensor = kernels.degrees_left(count, freedom)
     errstate.warn_where(left, lambda: left <= 0, "Degrees of freedom <= 0 for slice.")
     return kernels.masked(errstate.quietly(kernels.quotient, total, left), left > 0, np.nan), result
 

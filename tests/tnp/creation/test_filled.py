@@ -129,6 +129,8 @@ LAYOUTS = {
     "F": lambda xp: xp.ones((2, 3, 4), order="F"),
     "transposed": lambda xp: xp.transpose(xp.ones((2, 3, 4)), (1, 2, 0)),
     "strided": lambda xp: xp.ones((2, 3, 8))[:, :, ::2],
+    "broadcast": lambda xp: xp.broadcast_to(xp.ones((3, 1)), (4, 3, 2)),
+    "broadcast and transposed": lambda xp: xp.broadcast_to(xp.ones(3), (2, 4, 3)).transpose(2, 0, 1),
     "scalar": lambda xp: xp.ones(()),
     "list": lambda xp: [[1, 2], [3, 4]],
     "number": lambda xp: 1.5,

@@ -101,6 +101,22 @@ def test_einsum(subscripts: str, shapes: list[tuple[int, ...]]) -> None:
         check(lambda xp, d=dtype: xp.einsum(subscripts, *[sample(xp, s, d, i) for i, s in enumerate(shapes)]), dtype)
 
 
+@pytest.mark.usefixtures("computed_by")
+@pytest.mark.parametrize(
+    "subscripts", ["ij,jk", "ij,kj->ki", "ji,jk->ki", "ij,k->ikj", "ij,ij->i", "ijk,kl->lji", "iij->j", "jik->kj"]
+)
+def test_einsum_of_turned_operands(subscripts: str) -> None:
+    """The result has the order in which NumPy's iterator sorts the axes of all operands."""
+    terms = subscripts.partition("->")[0].split(",")
+
+    def turned(xp: Any, term: str, rank: int) -> Any:
+        x = xp.arange(3 ** len(term)).reshape((3,) * len(term))
+        return x.T if rank else xp.broadcast_to(x[:1], x.shape) if term == "ij" else x
+
+    for ranks in ((1, 1), (0, 1), (1, 0), (0, 0)):
+        compare(lambda xp, r=ranks: xp.einsum(subscripts, *[turned(xp, *each) for each in zip(terms, r, strict=False)]))
+
+
 @pytest.mark.parametrize("dtype", ALL)
 def test_einsum_dtypes(dtype: str) -> None:
     for other in ALL:
