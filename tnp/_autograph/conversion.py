@@ -44,8 +44,8 @@ def converted(function: Any, root: bool = False) -> Any:
     """
     if isinstance(function, types.FunctionType):
         file = function.__code__.co_filename
-        if rewriting.OPERATORS in function.__code__.co_freevars:
-            return function  # already converted
+        if is_converted(function):
+            return function
         if file.startswith(OWN):
             return _with_converted_cells(function)
         if file.startswith(installed()) and not root:
@@ -67,6 +67,13 @@ def converted(function: Any, root: bool = False) -> Any:
         inner = converted(call, root)
         return function if inner is call else types.MethodType(inner, function)
     return function
+
+
+def is_converted(function: Any) -> bool:
+    """Whether a function, a method or a partial function is converted."""
+    inner = function.func if isinstance(function, functools.partial) else function
+    code = getattr(getattr(inner, "__func__", inner), "__code__", None)
+    return rewriting.OPERATORS in getattr(code, "co_freevars", ())
 
 
 def reason(code: types.CodeType) -> str | None:

@@ -25,6 +25,8 @@ from unittest import mock
 
 from backend_torch.tensors import trace_state
 from tnp._autograph.conversion import installed
+from tnp._autograph.surroundings import EffectError as EffectError
+from tnp._autograph.surroundings import refuse
 
 _MODULES = frozenset({  # whose functions read the clock, files or the system
     "time", "posix", "nt", "uuid", "secrets", "genericpath", "shutil", "glob", "tempfile", "subprocess", "socket",
@@ -66,10 +68,6 @@ def _generators() -> _Generators:
         frozenset({id(random.random.__self__), id(theirs.rand.__self__)}),  # type: ignore[attr-defined]
         (random.Random, theirs.RandomState, theirs.default_rng),
     )
-
-
-class EffectError(trace_state.OfTracing, NotImplementedError):
-    """A statement reads or changes what a graph can't."""
 
 
 class _State(threading.local):
@@ -198,6 +196,7 @@ def _next(iterator: Any, *default: Any) -> Any:
 
 def iterated(items: Any) -> Any:
     """Return what the program is about to iterate over; raise `EffectError` for an iterator from outside."""
+    refuse(items)
     if state.outside is not None and id(items) in state.outside and trace_state.is_tracing():
         advance = getattr(type(items), "__next__", None)
         if advance is not None and not isinstance(advance, types.FunctionType):

@@ -38,7 +38,7 @@ def _contains(item: Any, items: Any) -> Any:
             return item in items
         return truth((item >= min(items)) & (item <= max(items)) & ((item - items.start) % items.step == 0))
     if type(items) not in (tuple, list, set, frozenset) or not items:
-        return item in items
+        return item in effects.iterated(items)
     given = [item, *items]
     is_number = all(
         type(each) in (bool, int, float, complex) or (isinstance(each, ndarray) and not each.ndim) for each in given

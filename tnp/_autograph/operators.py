@@ -10,6 +10,7 @@ import types
 from typing import Any
 
 from tnp._autograph import conversion, effects, expressions, iteration, sequences, window_functions, windows
+from tnp._autograph.effects import iterated as iterated
 from tnp._autograph.expressions import and_ as and_
 from tnp._autograph.expressions import assert_ as assert_
 from tnp._autograph.expressions import choose as choose
@@ -22,13 +23,13 @@ from tnp._autograph.lists import Collected, Growing
 from tnp._autograph.sequences import generated as generated
 from tnp._autograph.sequences import item as item
 from tnp._autograph.sequences import listed as listed
-from tnp._autograph.statements import called
 from tnp._autograph.statements import caught as caught
 from tnp._autograph.statements import for_ as for_
 from tnp._autograph.statements import handled as handled
 from tnp._autograph.statements import if_ as if_
 from tnp._autograph.statements import raised as raised
 from tnp._autograph.statements import while_ as while_
+from tnp._autograph.surroundings import called, refusing
 from tnp._autograph.values import Undefined as Undefined
 from tnp._autograph.values import kept as kept
 from tnp._autograph.values import read as read
@@ -64,6 +65,11 @@ def converted(function: Any) -> Any:
 def callee(function: Any) -> Any:
     """Return what a converted function calls instead of ``function``: its converted version, if it is the user's."""
     function = effects.called(function)
+    made = _replaced(function)
+    return made if conversion.is_converted(made) else refusing(function, made)
+
+
+def _replaced(function: Any) -> Any:
     kind = type(function)
     if kind is types.FunctionType:
         called(function)

@@ -278,6 +278,8 @@ class Rewriter(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         self.generic_visit(node)
         (target, *others) = node.targets
+        if isinstance(target, (ast.Tuple, ast.List)) and isinstance(node.value, (ast.Name, ast.Attribute)):
+            node.value = _iterated(node.value)
         if not others and isinstance(target, ast.Tuple) and _is_written(*target.elts):
             return _placed(ast.Expr(_operator("set_each", node.value, *map(_place, target.elts))), node)
         written = [each for each in node.targets if isinstance(each, ast.Subscript)]
@@ -342,6 +344,18 @@ class Rewriter(ast.NodeTransformer):
             return self.generic_visit(node)
         thunks = [_thunk(self.visit(node.body)), _thunk(self.visit(node.orelse))]
         return _placed(_operator("choose", self.test(node.test), *thunks), node)
+
+    def visit_Starred(self, node: ast.Starred) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            node.value = _iterated(node.value)
+        return node
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        self.generic_visit(node)
+        if not node.is_async:
+            node.iter = _iterated(node.iter)
+        return node
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
         is_one = _is_of_one_loop(node)
@@ -469,6 +483,10 @@ def _mapped(node: ast.ListComp | ast.GeneratorExp) -> list[ast.expr]:
         condition = ast.Lambda(_arguments(parameters), test)
     count = ast.Constant(len(parameters) if isinstance(first.target, ast.Tuple) else None)
     return [first.iter, ast.Lambda(_arguments(parameters), node.elt), count, condition]
+
+
+def _iterated(items: ast.expr) -> ast.expr:
+    return _placed(_operator("iterated", items), items)
 
 
 def _is_operators(node: ast.expr) -> bool:

@@ -20,17 +20,17 @@ from backend_torch.graphs import control_flow as backend
 from backend_torch.kernels import value_checks
 from backend_torch.tensors import trace_state
 from tnp._array.numbers import ANY, Line, largest_of, number_of
-from tnp._autograph import effects, iteration
+from tnp._autograph import effects, iteration, surroundings
 from tnp._autograph.jumps import RESULT
 from tnp._autograph.lists import Growing, Grows, Kind, refused
 from tnp._autograph.places import MISSING, Place
+from tnp._autograph.surroundings import Surroundings
 from tnp._autograph.values import (
     Conflict,
     Form,
     Maybe,
     NotStaged,
     Part,
-    Surroundings,
     Undefined,
     alike,
     as_forms,
@@ -70,18 +70,11 @@ class _Short(NotStaged):
 
 class _State(threading.local):
     def __init__(self) -> None:
-        self.blocks: list[Surroundings] = []  # of the blocks being traced, from the outermost to the innermost
-        self.is_branch = False  # whether the innermost is a branch
+        self.is_branch = False  # whether the innermost block is a branch
         self.loops: list[_Loop] = []  # whose steps are being traced, from the outermost to the innermost
 
 
 _state = _State()
-
-
-def called(function: types.FunctionType) -> None:
-    """Tell the blocks being traced that a function is about to be called."""
-    for around in _state.blocks:
-        around.called(function)
 
 
 def loop_around(items: Any) -> _Loop | None:
@@ -115,7 +108,7 @@ def raised(error: Callable[[], Any]) -> Any:
     TracedValueError
         The graph can't raise it: the exception holds traced values, or the program may handle it.
     """
-    if not _state.blocks:
+    if not surroundings.state.blocks:
         return error()
     line = trace_state.user_line()
     if _state.is_branch and not trace_state.state.handlers:
@@ -564,7 +557,7 @@ def _run(
         The block changes a container.
     """
     around, entry = Surroundings(block, before.values()), variables.get()
-    _state.blocks.append(around)
+    surroundings.state.blocks.append(around)
     outer, _state.is_branch = _state.is_branch, is_branch
     try:
         lists = {name: value.renewed() for name, value in before.items() if type(value) is Growing}
@@ -576,7 +569,7 @@ def _run(
                 value.check()
                 after[name] = before[name]
     finally:
-        _state.blocks.pop()
+        surroundings.state.blocks.pop()
         _state.is_branch = outer
         rebound = around.rebound()
         variables.put(entry)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from backend_torch.graphs import control_flow as backend
@@ -17,7 +17,6 @@ from backend_torch.kernels import value_checks
 from backend_torch.tensors import casting, interop, memory, trace_state
 from backend_torch.tensors.dtypes import to_numpy
 from tnp._array.numbers import number_of
-from tnp._autograph.places import Place, rebound
 from tnp._core.base import SCALARS, ndarray, number
 from tnp._core.dtypes import tensor_dtype
 from tnp._core.mask_selection import Selection
@@ -28,7 +27,6 @@ from tnp._transforms.traced_numbers import Number
 
 Tensor = Any
 _NUMBERS = (bool, int, float, complex)
-_MANY = 4096  # changes to longer containers are not detected
 
 
 class NotStaged(trace_state.OfTracing, TypeError):
@@ -419,102 +417,3 @@ def as_forms(part: Part, forms: Iterable[Form]) -> list[Tensor]:
         interop.moved(casting.cast(tensor, form.dtype), form.device)
         for tensor, form in zip(part.tensors, forms, strict=True)
     ]
-
-
-class Surroundings:
-    """The objects outside a block that it may change: containers, attributes, globals and closure variables.
-
-    Tracing runs a block once, whatever its condition. Without this record an item that the block appends would stay.
-    """
-
-    def __init__(self, block: Callable[..., Any], values: Iterable[Any]) -> None:
-        self.kept: dict[int, tuple[Any, Any]] = {}
-        self.places: dict[tuple[int, Any], tuple[Place, Any]] = {}
-        for value in values:
-            self._keep(value, 3)
-        held = set(self.kept)  # by variables, whose containers are made anew for each step
-        self._reach(block)
-        self.outside = self.kept.keys() - held
-
-    def called(self, function: types.FunctionType) -> None:
-        """Note a function that the block is about to call."""
-        for place in rebound(function):
-            self.places.setdefault((id(place.holder), place.key), (place, place.get()))
-        self._reach(function)
-
-    def rebound(self) -> list[Place]:
-        """Restore globals and closure variables that called functions have assigned to; return their places."""
-        found = []
-        for place, before in self.places.values():
-            if not is_same(before, place.get()):
-                place.put(before)
-                found.append(place)
-        return found
-
-    def _reach(self, function: Any) -> None:
-        for cell in getattr(function, "__closure__", None) or ():
-            try:
-                self._keep(cell.cell_contents, 3)
-            except ValueError:
-                continue
-        code = getattr(function, "__code__", None)
-        for name in getattr(code, "co_names", ()):
-            self._keep(function.__globals__.get(name), 2)
-
-    def _keep(self, value: Any, depth: int) -> None:
-        kind = type(value)
-        if depth == 0 or id(value) in self.kept:
-            return
-        if kind in (list, dict, set):
-            if len(value) > _MANY:
-                return
-            self.kept[id(value)] = value, value.copy()
-            for each in value.values() if kind is dict else value:
-                self._keep(each, depth - 1)
-        elif kind is tuple:
-            for each in value:
-                self._keep(each, depth - 1)
-        elif isinstance(value, types.FunctionType):
-            for cell in value.__closure__ or ():
-                try:
-                    self._keep(cell.cell_contents, depth - 1)
-                except ValueError:
-                    continue
-        elif isinstance(value, types.MethodType):
-            self._keep(value.__self__, depth)
-        elif not isinstance(value, (type, types.ModuleType, ndarray)) and not memory.is_tensor(value):
-            if not kind.__module__.startswith(("tnp", "backend_torch", "torch", "numpy")):
-                entries = getattr(value, "__dict__", None)
-                if type(entries) is dict:
-                    self._keep(entries, depth)
-
-    def restored(self) -> tuple[list[Place], Any]:
-        """Restore the contents of the containers.
-
-        Returns
-        -------
-        places : list of Place
-            The entries that had other values.
-        changed : list, dict, set or None
-            A container that had other entries, or that a variable of the block holds.
-        """
-        places: list[Place] = []
-        found: list[Place] | None
-        changed = None
-        for key, (value, before) in self.kept.items():
-            kind = type(value)
-            if kind is set:
-                found = None if value != before else []
-            elif len(value) != len(before) or (kind is dict and value.keys() != before.keys()):
-                found = None
-            else:
-                entries = before.items() if kind is dict else enumerate(before)
-                found = [Place("item", value, at) for at, item in entries if not is_same(item, value[at])]
-            if found is None or (found and key not in self.outside):
-                changed = value
-            else:
-                places += found
-            if found != []:
-                value.clear()
-                (value.extend if kind is list else value.update)(before)
-        return places, changed
