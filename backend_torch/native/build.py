@@ -44,8 +44,15 @@ SOURCES = {
 }
 # Sums that are not fused, integers that wrap round: the loops have the bits of torch's kernels.
 FLAGS = "-O3 -std=c++20 -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv -w"
-SANITIZED = "-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
-"""What ``TNP_SANITIZE=1`` adds, when it is built and when it is used: `make sanitize`."""
+KINDS = {
+    "": ("core", ""),
+    "1": ("sanitized", "-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"),
+    "thread": ("threaded", "-O1 -g -fno-omit-frame-pointer -fsanitize=thread"),
+    "coverage": ("covered", "-O1 --coverage -fprofile-update=atomic"),
+}
+"""What ``TNP_SANITIZE`` asks for, when it is built and when it is used: how the extension's name begins, more flags."""
+COVERED = HERE.parents[1] / "build/coverage/native"
+"""Where gcov finds which lines ran: the extension knows the place, and adds to it when a process ends."""
 VECTORS = {"x86_64": "-mavx2", "AMD64": "-mavx2"}
 
 
@@ -66,9 +73,9 @@ def torch_version(folder: Path) -> str:
     return found[1]
 
 
-def kind() -> str:
-    """How the extension's name begins."""
-    return "sanitized" if os.environ.get("TNP_SANITIZE") else "core"
+def kind() -> tuple[str, str]:
+    """How the extension's name begins, and the flags that this kind has beside the others."""
+    return KINDS[os.environ.get("TNP_SANITIZE", "")]
 
 
 def target(version: str) -> Path:
@@ -76,7 +83,7 @@ def target(version: str) -> Path:
     digest = hashlib.sha256()
     for path in sorted([*HERE.glob("*.cpp"), *HERE.glob("*.h"), Path(__file__)]):
         digest.update(path.read_bytes())
-    return HERE / f"{kind()}-{version}-{digest.hexdigest()[:8]}{importlib.machinery.EXTENSION_SUFFIXES[0]}"
+    return HERE / f"{kind()[0]}-{version}-{digest.hexdigest()[:8]}{importlib.machinery.EXTENSION_SUFFIXES[0]}"
 
 
 def build(verbose: bool = False) -> Path:
@@ -95,17 +102,20 @@ def build(verbose: bool = False) -> Path:
         return made
     compiler = shlex.split(os.environ.get("CXX", "g++"))
     flags = [*shlex.split(FLAGS), *shlex.split(VECTORS.get(platform.machine(), ""))]
-    if kind() == "sanitized":
-        flags += shlex.split(SANITIZED)
+    name, more = kind()
+    flags += shlex.split(more)
     folders = [sysconfig.get_paths()["include"], torch / "include", torch / "include/torch/csrc/api/include"]
     includes = [f"-I{folder}" for folder in folders]
     with tempfile.TemporaryDirectory() as scratch:
-        objects = [f"{scratch}/{name}.o" for name in SOURCES]
+        if name == "covered":
+            scratch = str(COVERED)
+            COVERED.mkdir(parents=True, exist_ok=True)
+        objects = [f"{scratch}/{part}.o" for part in SOURCES]
 
-        def compiled(name: str) -> None:
-            source = Path(scratch, f"{name}.cpp")
-            source.write_text("".join(f'#include "{HERE / each}.cpp"\n' for each in SOURCES[name]))
-            _run([*compiler, *flags, *includes, "-c", str(source), "-o", f"{scratch}/{name}.o"], verbose)
+        def compiled(part: str) -> None:
+            source = Path(scratch, f"{part}.cpp")
+            source.write_text("".join(f'#include "{HERE / each}.cpp"\n' for each in SOURCES[part]))
+            _run([*compiler, *flags, *includes, "-c", str(source), "-o", f"{scratch}/{part}.o"], verbose)
 
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(compiled, SOURCES))
@@ -113,7 +123,7 @@ def build(verbose: bool = False) -> Path:
         _run([*compiler, *flags, "-shared", *objects, *libraries, "-o", f"{scratch}/core.so"], verbose)
         made.with_suffix(".new").write_bytes(Path(scratch, "core.so").read_bytes())
         made.with_suffix(".new").replace(made)  # in one step: another process may be about to load it
-    for stale in HERE.glob(f"{kind()}-{torch_version(torch)}-*{importlib.machinery.EXTENSION_SUFFIXES[0]}"):
+    for stale in HERE.glob(f"{name}-{torch_version(torch)}-*{importlib.machinery.EXTENSION_SUFFIXES[0]}"):
         if stale != made:
             stale.unlink(missing_ok=True)
     return made
