@@ -91,9 +91,6 @@ PyMODINIT_FUNC PyInit_core() {
   for (PyMethodDef* functions : {tnp::FUNCTIONS, tnp::HOST_FUNCTIONS, tnp::UFUNC_FUNCTIONS, tnp::RECORDING_FUNCTIONS,
                                  tnp::TURNED_FUNCTIONS, tnp::DERIVED_FUNCTIONS, tnp::ELEMENT_FUNCTIONS})
     failed = failed || PyModule_AddFunctions(module, functions) < 0;
-  if (failed) {
-    Py_DECREF(module);
-    return nullptr;
-  }
+  if (failed) Py_CLEAR(module);
   return module;
 }

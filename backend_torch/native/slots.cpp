@@ -84,12 +84,8 @@ PyObject* python_binary(const Methods& row, PyObject* self, PyObject* other) {
   int left = class_of(self), right = class_of(other);
   bool do_other = right >= 0 && Py_TYPE(self) != Py_TYPE(other);
   if (left >= 0) {
-    if (do_other && PyType_IsSubtype(Py_TYPE(other), Py_TYPE(self)) && is_overloaded(row, self, other)) {
-      PyObject* result = call2(row.reflected[right], other, self);
-      if (result != Py_NotImplemented) return result;
-      Py_DECREF(result);
-      do_other = false;
-    }
+    if (do_other && PyType_IsSubtype(Py_TYPE(other), Py_TYPE(self)) && is_overloaded(row, self, other))
+      return call2(row.reflected[right], other, self);  // none of these methods leaves it to the other's
     PyObject* result = call2(row.forward[left], self, other);
     if (result != Py_NotImplemented || Py_TYPE(self) == Py_TYPE(other)) return result;
     Py_DECREF(result);
@@ -145,14 +141,9 @@ PyObject* product_methods[CLASSES][2];  // __matmul__, __rmatmul__
 PyObject* matrix_product(PyObject* self, PyObject* other) {
   return guarded([&] { return on_straight(self, other, matmul); },
                  [&]() -> PyObject* {
-                   int left = class_of(self), right = class_of(other);
-                   if (left >= 0) {
-                     PyObject* result = call2(product_methods[left][0], self, other);
-                     if (result != Py_NotImplemented || Py_TYPE(self) == Py_TYPE(other) || right < 0) return result;
-                     Py_DECREF(result);
-                   }
-                   if (right >= 0) return call2(product_methods[right][1], other, self);
-                   Py_RETURN_NOTIMPLEMENTED;
+                   int left = class_of(self);  // a method leaves it to no other of these classes
+                   if (left >= 0) return call2(product_methods[left][0], self, other);
+                   return call2(product_methods[class_of(other)][1], other, self);
                  });
 }
 
@@ -276,11 +267,7 @@ int to_bool(PyObject* self) {
              [&]() -> Answer {
                PyObject* result = PyObject_CallOneArg(bool_methods[class_of(self)], self);
                if (result == nullptr) return {};
-               Answer answer;
-               if (PyBool_Check(result))
-                 answer.value = result == Py_True;
-               else
-                 PyErr_Format(PyExc_TypeError, "__bool__ should return bool, returned %s", Py_TYPE(result)->tp_name);
+               Answer answer{PyObject_IsTrue(result)};
                Py_DECREF(result);
                return answer;
              })
@@ -658,11 +645,6 @@ bool install_attributes(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject*
 bool install_slots(PyTypeObject* array, PyTypeObject* scalar, PyTypeObject* readonly, PyTypeObject* strided,
                    PyTypeObject* float64) {
   PyTypeObject* types[] = {array, scalar, readonly, strided, float64};  // float64 is a scalar class too
-  if (!PyType_IsSubtype(array, classes.slot) || !PyType_IsSubtype(scalar, array) || !PyType_IsSubtype(readonly, array) ||
-      !PyType_IsSubtype(float64, scalar)) {
-    PyErr_SetString(PyExc_TypeError, "the classes are not below Slot");
-    return false;
-  }
   rows_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&ROWS_SPEC));
   if (rows_type == nullptr) return false;
   for (int kind = 0; kind < CLASSES; kind++) {

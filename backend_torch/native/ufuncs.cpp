@@ -90,10 +90,7 @@ bool resolve(Ufunc* ufunc, const int8_t* given, int nin, int8_t out, int8_t* res
   for (int i = 0; i <= nin; i++) PyTuple_SET_ITEM(arguments, i + 2, PyLong_FromLong(i < nin ? given[i] : out));
   PyObject* answer = PyObject_CallObject(resolver, arguments);
   Py_DECREF(arguments);
-  if (answer == nullptr) {
-    clear_refusal();
-    return false;
-  }
+  if (answer == nullptr) return clear_refusal() && false;
   bool found = PyTuple_Check(answer) && PyTuple_GET_SIZE(answer) == nin + 3;
   for (int i = 0; found && i <= nin; i++)
     resolved[i] = static_cast<int8_t>(PyLong_AsLong(PyTuple_GET_ITEM(answer, i)));

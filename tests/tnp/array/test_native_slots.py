@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy
 import pytest
 import torch
@@ -968,6 +969,32 @@ tnp.ndarray.__add__ = before
 assert list(tnp.ones(2) + 1) == [2.0, 2.0]
 """
     assert processes.run("-c", code).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [lambda x, i: (x.copy(), x.T.copy(), x.ravel()[1:].copy()), lambda x, i: (hash(x[0, 1]), [*map(float, x[0])])]
+    + [lambda x, i: (bool(x[0, 0]), -x, x == x.T), lambda x, i: (x @ i, i[::-1] @ x, x @ i[::-1])],
+)
+def test_what_a_dtype_without_loops_does(call: Callable[[Any, Any], Any]) -> None:
+    """The fast paths leave bfloat16 to the Python methods."""
+    compare(lambda xp: call(xp.asarray([[0.0, 1.5], [-2.0, 3.0]], ml_dtypes.bfloat16), xp.arange(4).reshape(2, 2)))
+
+
+def test_an_array_that_lost_its_tensor() -> None:
+    x = tnp.ones(2)
+    del x.tensor
+    for call in (lambda: x.tensor, lambda: delattr(x, "tensor")):
+        with pytest.raises(AttributeError, match="tensor"):
+            call()
+
+
+def test_what_the_extension_refuses() -> None:
+    with pytest.raises(RuntimeError, match="installed before"):
+        native.heads.install(*[int] * 6, (), (), (int, int), {}, None)
+    for arguments in ((1, tnp.ndarray), (torch.ones(1), int)):
+        with pytest.raises(TypeError, match="a tensor and a class of arrays"):
+            native.heads.find_holder(*arguments)
 
 
 def test_off() -> None:

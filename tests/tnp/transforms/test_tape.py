@@ -234,6 +234,16 @@ def test_no_flag_is_left() -> None:
     assert x.tensor is tensor and not tensor.requires_grad
 
 
+def test_torchs_own_gradients_end_at_what_is_watched() -> None:
+    x = vector()
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = (x**2).sum()
+        y.tensor.backward(retain_graph=True)
+    close(tape.gradient(y, x), 2 * x)
+    assert x.tensor.grad is None
+
+
 def test_no_flag_is_left_by_an_error() -> None:
     x = vector()
     with pytest.raises(ZeroDivisionError), np.GradientTape() as tape:
