@@ -151,6 +151,7 @@ def _as(dtype: Any, value: Any) -> Any:
 def len_(value: Any) -> Any:
     """``len``, which leaves the length of an array open where the trace does."""
     if type(value) is Growing or (type(value) is Collected and value.is_counted):
+        value.check()
         return value.length
     shape = value.shape if isinstance(value, ndarray) else ()
     return shape[0] if shape and symbolic.is_symbol(shape[0]) else len(value)

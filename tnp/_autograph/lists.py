@@ -25,6 +25,7 @@ from tnp._transforms.registered_pytrees import register_pytree_node
 
 NUMBER, SCALAR, ARRAY = "number", "scalar", "array"
 _MOST_ITEMS = 1024  # Python goes through at most so many items of a list while it is traced
+_SPARE = 4  # rows for items that are appended after the loop, in branches too
 _OUT_OF_RANGE = value_checks.raising(IndexError("list index out of range"), "")
 _MUTATORS = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"})
 
@@ -106,7 +107,7 @@ class Kind:
         if type(before) is Collected and (before._all is not None or before.is_old):
             before = before.all()
         self.first = len(before)
-        length = self.first + (steps * self.each if self.counter is None else self.room)
+        length = self.first + (steps * self.each if self.counter is None else self.room + _SPARE)
         rows = [backend.zeros((length, *form.shape), form.dtype, form.device) for form in self.forms]
         assert self.item.tree is not None
         self.tree = self.item.tree.filled(rows, lambda leaf, tensor: wrap_array(tensor))
@@ -453,8 +454,7 @@ class Collected:
 
     def all(self, reads: bool = True) -> list[Any]:
         """Return the items as a list of Python's, which is this list from now on."""
-        if self.is_old:
-            raise refused("a list to which a loop of the graph appends has another name, too")
+        self.check()
         if self._all is not None and (reads or self._scope is trace_state.state.scopes[-1]):
             return self._all
         if self._scope is not trace_state.state.scopes[-1] and not reads:
@@ -543,6 +543,7 @@ class Collected:
         del self.all(reads=False)[place]
 
     def __len__(self) -> int:
+        self.check()
         return self.length if self._all is None and not self.is_counted else len(self.all())
 
     def __iter__(self) -> Iterator[Any]:
@@ -576,6 +577,51 @@ class Collected:
         if name.startswith("__") or not hasattr(list, name):
             raise AttributeError(f"'list' object has no attribute '{name}'")
         return getattr(self.all(name not in _MUTATORS), name)
+
+    @property
+    def takes_rows(self) -> bool:
+        """Whether an item may be appended after the loop, where the graph counts the items."""
+        is_counted = self.is_counted and not self.is_old and ARRAY not in self.kinds
+        return is_counted and getattr(self.length.tensor, "reach", None) is not None
+
+    def freeze(self) -> None:
+        """Let no more items be appended by the graph: values decide which other names the list has."""
+        if self.is_counted:
+            self.length.tensor.reach = None
+
+    def renewed(self) -> Collected:
+        """Return the same list for a trace of a block."""
+        return Collected(self.tree, self.kinds, self.length, self.items)
+
+    def check(self) -> None:
+        """Raise if something was appended by another name."""
+        if self.is_old:
+            raise refused("a list to which a loop of the graph appends has another name, too")
+
+    def appended(self, value: Any) -> Collected:
+        """Return the list with one item more, in place of this, which `takes_rows`."""
+        item, rows = Part(of_rows(value)), Part(self.tree)
+        assert rows.tree is not None
+        forms = [
+            Form(each.dtype, each.shape[1:], each.device, kind == NUMBER)
+            for each, kind in zip(rows.forms, self.kinds, strict=True)
+        ]
+        if common(item, Part(_item(self.tree, self.kinds, lambda array: array[0]))) != forms:
+            raise refused(f"the items of a list change from those of {rows} to {item}")
+        reach = self.length.tensor.reach
+        spare = 0 if reach < len(rows.tensors[0]) else _SPARE
+        made = [
+            backend.zeros((len(row) + spare, *form.shape), form.dtype, form.device)
+            for row, form in zip(rows.tensors, forms, strict=True)
+        ]
+        for row, before, tensor in zip(made, rows.tensors, as_forms(item, forms), strict=True):
+            wrap(row)[: len(before)] = wrap_array(before)
+            wrap(row)[self.length] = wrap_array(tensor)
+        length = (self.length + 1).tensor
+        length.reach = reach + 1
+        self.is_old = True
+        tree = rows.tree.filled(made, lambda leaf, tensor: wrap_array(tensor))
+        return Collected(tree, self.kinds, number_of(length), self.items)
 
 
 def _parts_of_collected(value: Collected) -> tuple[tuple[Any, ...], Any]:

@@ -9,7 +9,7 @@ import sys
 import types
 from typing import Any
 
-from tnp._autograph import conversion, effects, expressions, iteration, sequences, window_functions, windows
+from tnp._autograph import conversion, effects, expressions, iteration, sequences, values, window_functions, windows
 from tnp._autograph.effects import iterated as iterated
 from tnp._autograph.expressions import and_ as and_
 from tnp._autograph.expressions import assert_ as assert_
@@ -29,9 +29,8 @@ from tnp._autograph.statements import handled as handled
 from tnp._autograph.statements import if_ as if_
 from tnp._autograph.statements import raised as raised
 from tnp._autograph.statements import while_ as while_
-from tnp._autograph.surroundings import called, refusing
+from tnp._autograph.surroundings import called, check_given, refusing
 from tnp._autograph.values import Undefined as Undefined
-from tnp._autograph.values import kept as kept
 from tnp._autograph.values import read as read
 from tnp._autograph.values import returned as returned
 from tnp._autograph.values import unbound as unbound
@@ -125,6 +124,12 @@ def extend(items: Any, more: list[Any]) -> None:
     """Append values to what has an ``append``."""
     for each in more:
         items.append(each)
+
+
+def kept(names: Any, lines: Any, found: Any, given: Any) -> tuple[Any, ...]:
+    """Return the variables that a part of a function gives to the next."""
+    check_given(found)
+    return values.kept(names, lines, found, given)
 
 
 def attribute(owner: Any, name: str) -> Any:

@@ -382,22 +382,17 @@ class Rewriter(ast.NodeTransformer):
 
 
 class _Appends(ast.NodeTransformer):
-    """Make ``x.append(value)`` in loops an assignment to a function's own variable: so loops and branches carry x."""
+    """Make ``x.append(value)`` an assignment to a function's own variable: so loops and branches carry x."""
 
-    def __init__(self, own: Names, is_inside: bool = False) -> None:
+    def __init__(self, own: Names) -> None:
         self.own = own
-        self.is_inside = is_inside
 
     def visit(self, node: ast.AST) -> Any:
-        if isinstance(node, names.SCOPES):
-            return node
-        if isinstance(node, (ast.For, ast.While)):
-            return _Appends(self.own, True).generic_visit(node)
-        return super().visit(node)
+        return node if isinstance(node, names.SCOPES) else super().visit(node)
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
         name = appended_to(node)
-        if not self.is_inside or name is None or name not in self.own:
+        if name is None or name not in self.own:
             return node
         value = _operator("appended", _name(name), node.value.args[0])  # type: ignore[attr-defined]
         return _placed(_assign(name, value), node)

@@ -24,7 +24,7 @@ from tnp._manipulation.rearranging import moveaxis
 
 def appended(items: Any, value: Any) -> Any:
     """Append a value, and return what the variable holds then: another object for a list that a loop's graph builds."""
-    if type(items) is Growing:
+    if type(items) is Growing or (type(items) is Collected and items.takes_rows):
         return items.appended(value)
     if (loop := statements.loop_around(items)) is not None:
         part = Part(of_rows(value))

@@ -22,7 +22,7 @@ from backend_torch.tensors import trace_state
 from tnp._array.numbers import ANY, Line, largest_of, number_of
 from tnp._autograph import effects, iteration, surroundings
 from tnp._autograph.jumps import RESULT
-from tnp._autograph.lists import Growing, Grows, Kind, refused
+from tnp._autograph.lists import Collected, Growing, Grows, Kind, refused
 from tnp._autograph.places import MISSING, Place
 from tnp._autograph.surroundings import Surroundings
 from tnp._autograph.values import (
@@ -36,6 +36,7 @@ from tnp._autograph.values import (
     as_forms,
     common,
     is_same,
+    mutable,
     predicate,
     python_type,
 )
@@ -344,7 +345,27 @@ def _branch(condition: Tensor, body: Block, orelse: Block, variables: _Variables
             if None not in reach:
                 pair[0].reach = max(reach)  # type: ignore[attr-defined]
         after[name] = values[name].filled([each[0] for each in pairs], form, [each[1] for each in pairs], name)
+    replaced = [before[name] for name in after if _is_grown(before[name])]
+    _share([one, two], after, line)
+    for value in replaced:
+        value.is_old = True
     variables.put({**before, **others, **after})
+
+
+def _share(blocks: Sequence[dict[str, Part] | None], after: State, line: str) -> None:
+    """Note lists that a variable has anew after blocks, where those that it had in one of them have other names."""
+    for name, value in after.items():
+        made = list(mutable(value))
+        if not made:
+            continue
+        parts = [(each, part.value) for block in blocks for each, part in (block or {}).items()]
+        others = {id(each) for other, held in parts if other != name for each in mutable(held)}
+        stands_for = [each for other, held in parts if other == name for each in mutable(held)]
+        if any(id(each) in others or _has_another_name(each, name) for each in stands_for):
+            surroundings.share([*stands_for, *made], line)
+            for each in [*stands_for, *made]:
+                if type(each) is Collected:
+                    each.freeze()
 
 
 def _reaches(part: Part) -> list[Any]:
@@ -556,11 +577,11 @@ def _run(
     NotImplementedError
         The block changes a container.
     """
-    around, entry = Surroundings(block, before.values()), variables.get()
+    around, entry, shared = Surroundings(block, before.values()), variables.get(), len(surroundings.state.shared or ())
     surroundings.state.blocks.append(around)
     outer, _state.is_branch = _state.is_branch, is_branch
     try:
-        lists = {name: value.renewed() for name, value in before.items() if type(value) is Growing}
+        lists = {name: value.renewed() for name, value in before.items() if _is_grown(value)}
         variables.put({**before, **lists})
         run()
         after = variables.get()
@@ -574,6 +595,7 @@ def _run(
         rebound = around.rebound()
         variables.put(entry)
         entries, changed = around.restored()
+    surroundings.check_names(after.values(), entries, shared)
     own = {(id(place.holder), place.key) for place in variables.places.values()}
     if changed is not None:
         raise NotImplementedError(
@@ -584,6 +606,11 @@ def _run(
     if more := [place for place in [*rebound, *entries] if (id(place.holder), place.key) not in own]:
         raise _Rebound(more)
     return after
+
+
+def _is_grown(value: Any) -> bool:
+    """Whether a value is a list of a loop's graph, which another object takes the place of once an item is appended."""
+    return type(value) is Growing or (type(value) is Collected and value.takes_rows)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -911,6 +938,8 @@ class _Loop:
         state = self._state(results, iter(sources))
         for name, each in self.lists.items():
             state[name] = each.after(self.before, state, self.steps or 0)
+        before = {name: Part(self.before[name]) for name in self.parts}
+        _share([before, self.after], {name: state[name] for name in self.parts}, trace_state.user_line())
         self.variables.put(state)
 
     def _is_short(self, steps: int, operations: int) -> bool:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import array
 import collections
+import contextlib
 import functools
 import importlib.machinery
 import operator
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ import numpy as np
 from backend_torch.tensors import memory, trace_state
 from tnp._autograph.conversion import installed
 from tnp._autograph.places import MISSING, Place, rebound
-from tnp._autograph.values import NotStaged, is_same
+from tnp._autograph.values import NotStaged, is_same, mutable
 from tnp._core.base import ndarray
 
 _MOST_OBJECTS = 2**18  # that are looked at
@@ -172,6 +173,17 @@ class Surroundings:
         self.attributes[id(value)] = value, attributes, found
         return found.values()
 
+    def has_changed(self) -> bool:
+        """Whether a container or an attribute has changed."""
+        return any(
+            _differences(value, contents, before) != [] for value, contents, before in self.kept.values()
+        ) or any(
+            not is_same(value, now.get(name, MISSING))
+            for each, attributes, before in self.attributes.values()
+            for now in [attributes(each)]
+            for name, value in before.items()
+        )
+
     def restored(self) -> tuple[list[Place], Any]:
         """Restore the contents of the containers, and attributes.
 
@@ -273,9 +285,65 @@ def _is_hidden(kind: type) -> bool:
 class _State(threading.local):
     def __init__(self) -> None:
         self.blocks: list[Surroundings] = []  # of the blocks being traced, from the outermost to the innermost
+        self.shared: list[tuple[Surroundings, str]] | None = None  # see `share`; None where nothing asks for it later
 
 
 state = _State()
+
+
+@contextlib.contextmanager
+def sharing() -> Iterator[None]:
+    """A scope in which a function is traced whose containers a block may `share`: none of these may change in it."""
+    around, state.shared = state.shared, []
+    try:
+        yield
+        for kept, line in state.shared:
+            if kept.has_changed():
+                raise _changed_by_another_name(line)
+    finally:
+        state.shared = around
+
+
+def share(containers: Sequence[Any], line: str) -> None:
+    """Note containers that a block has made anew, and those that they stand for: values decide which are one."""
+    if state.shared is None:
+        raise _changed_by_another_name(line)
+    state.shared.append((Surroundings(_nothing, containers), line))
+
+
+def check_names(values: Iterable[Any], entries: Sequence[Place], start: int) -> None:
+    """Raise `EffectError` if a block changes a container of which it makes another name, or values decide which it is.
+
+    Parameters
+    ----------
+    values : iterable
+        Those of the variables after it.
+    entries : sequence of Place
+        What it has changed in containers from around it.
+    start : int
+        How many there were to share before it.
+    """
+    changed = {id(place.holder) for place in entries}
+    shared = [each for kept, _ in (state.shared or ())[start:] for each, *_ in kept.kept.values()]
+    named = [each for value in values for each in mutable(value)]
+    if changed and not changed.isdisjoint(map(id, [*shared, *named, *[getattr(x, "__dict__", None) for x in named]])):
+        raise _changed_by_another_name(trace_state.user_line())
+
+
+def check_given(values: Iterable[Any]) -> None:
+    """Raise `EffectError` if another part of a function is given a container of which values decide which it is."""
+    for kept, line in state.shared or ():
+        if any(id(each) in kept.kept for value in values for each in mutable(value)):
+            raise _changed_by_another_name(line)
+
+
+def _changed_by_another_name(line: str) -> EffectError:
+    why = "values decide whether two variables are one list, and it is changed"
+    return EffectError(f"{line}: {why}, but each has its own in a graph: change a copy of it").because(why, line)
+
+
+def _nothing() -> None:
+    """A block that reaches nothing."""
 
 
 def called(function: types.FunctionType) -> None:

@@ -33,7 +33,7 @@ from backend_torch.tensors import devices, memory, trace_state
 from backend_torch.tensors.aliasing import OverlapError
 from backend_torch.tensors.trace_state import TracedValueError as TracedValueError
 from backend_torch.torch_private import dynamo, messages
-from tnp._autograph import conversion, effects, windows
+from tnp._autograph import conversion, effects, surroundings, windows
 from tnp._autograph.operators import converted
 from tnp._compile import call_codegen, explanation, pieces, progress, saving, shutdown
 from tnp._compile.costs import Cost, Profile
@@ -944,7 +944,7 @@ class _Signatures:
             changes: list[Any] = []
             watched = effects.watched(outer.outside, outer.names, self._texts)
             trace_state.state.is_whole, was_whole = self.fullgraph is True, trace_state.state.is_whole
-            with traced_numbers.traced(inside, outer.asks_types), watched:
+            with traced_numbers.traced(inside, outer.asks_types), watched, surroundings.sharing():
                 try:
                     result = windows.returned(self.current(*given[0], **given[1]))
                 finally:

@@ -292,9 +292,46 @@ def until_it_ends(xp: Any, x: Any) -> Any:
     return len(out), out[-1], xp.max(out)
 
 
-@pytest.mark.parametrize("function", [some, chosen, arrays, set_again, smoothed, until_it_ends])
+def and_the_last(xp: Any, x: Any) -> Any:
+    totals, counts, total, n = [], [], 0.0, 0
+    for value in x:
+        total, n = total + abs(value), n + 1
+        if total > 2:
+            totals.append(total)
+            counts.append((n, total / n))
+            total, n = 0.0, 0
+    if n > 0:
+        totals.append(total)
+        counts.append((n, total / n))
+    else:
+        counts.append((0, total))
+    for _ in range(7):
+        totals.append(totals[-1] / 2)
+    totals.append(x[0])
+    return xp.array(totals), len(totals), totals[-3], len(counts), counts[-1]
+
+
+def after_another(xp: Any, x: Any) -> Any:
+    out = []
+    for value in x:
+        if value > 100:
+            out.append(value)
+    out.append(x[1])
+    other = out
+    if x[0] > -100:
+        out.append(x[2])
+    return len(other), len(out), out[0]
+
+
+@pytest.mark.parametrize("function", [some, chosen, arrays, set_again, smoothed, until_it_ends, and_the_last])
 def test_values_decide_how_many(function: Function) -> None:
     check(function, np.compile(lambda x: function(np, x), backend="eager", fullgraph=True))
+
+
+def test_a_list_with_another_name_that_a_branch_appends_to() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        check(after_another, np.compile(lambda x: after_another(np, x), backend="eager"))
 
 
 def kept(xp: Any, x: Any) -> Any:

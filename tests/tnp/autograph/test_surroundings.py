@@ -341,6 +341,109 @@ def steps_of_slots(x: Any, condition: Any) -> Any:
     return found.n + sum(found.queue)
 
 
+# Values decide which variables are one list.
+
+
+def of_one_list(x: Any, condition: Any) -> Any:
+    if condition:
+        one = other = [1.0, 2.0]
+    else:
+        one = other = [3.0, 4.0]
+    one.append(5.0)
+    return len(other), sum(other)
+
+
+def chosen_of_two(x: Any, condition: Any) -> Any:
+    one, other = [1.0, 2.0], [3.0, 4.0]
+    chosen = one if condition else other
+    chosen.append(5.0)
+    return len(one), len(other), len(chosen)
+
+
+def assigned(x: Any, condition: Any) -> Any:
+    one, other = {"a": 1.0}, {"a": 2.0}
+    if condition:
+        other = one
+    other["a"] = 7.0
+    return one["a"], other["a"]
+
+
+def in_a_tuple(x: Any, condition: Any) -> Any:
+    if condition:
+        one = [1.0, 2.0]
+        both = one, 3.0
+    else:
+        one = [3.0, 4.0]
+        both = one, 4.0
+    one[0] = 5.0
+    return both[0][0], one[0]
+
+
+def a_row(x: Any, condition: Any) -> Any:
+    rows = [[0.0] * 3 for _ in range(3)]
+    row = rows[0]
+    if condition:
+        row = rows[1]
+    row[1] = 5.0
+    return rows[0][1], rows[1][1]
+
+
+def left_as_it_was(x: Any, condition: Any) -> Any:
+    one = {"a": 0.0}
+    other = one
+    if condition:
+        one = dict(one)
+        one["a"] = 4.0
+    other["a"] = 5.0
+    return one["a"], other["a"]
+
+
+def changed_and_assigned(x: Any, condition: Any) -> Any:
+    one, best = [1.0, 2.0], [0.0, 0.0]
+    if condition:
+        one[0] = 5.0
+        best = one
+    return best[0], one[0]
+
+
+def the_best_of_one_list(x: Any, condition: Any) -> Any:
+    one, best = [1.0, 1.0], [0.0, 0.0]
+    for i in range(40):
+        one[0] = x[i]
+        if one[0] > best[0]:
+            best = one
+    return best[0], one[0]
+
+
+def always_the_same(x: Any, condition: Any) -> Any:
+    one, best = [1.0, 2.0], [0.0, 0.0]
+    for i in range(40):
+        one[0] = one[0] + x[i]
+        best = one
+    return best[0], one[0]
+
+
+def changed_after_the_loop(x: Any, condition: Any) -> Any:
+    one = [1.0, 2.0]
+    best = one
+    for i in range(40):
+        one = [one[0] + x[i], one[1]]
+        if one[0] > best[0]:
+            best = one
+    one[0] = 5.0
+    return best[0], one[0]
+
+
+def by_a_function(x: Any, condition: Any) -> Any:
+    def pick(one: Any, other: Any) -> Any:
+        return one if condition else other
+
+    first, second = [1.0, 2.0], [3.0, 4.0]
+    found = pick(first, second)
+    found[0] = 9.0
+    return first[0], second[0], found[0]
+
+
 PROGRAMS = [
     value
     for value in list(globals().values())
@@ -361,6 +464,43 @@ def test_what_a_block_changes_is_changed_at_each_call(program: Program, conditio
         if program not in (our_random_numbers, random_numbers):  # of which each element draws others
             batched = np.vectorized_map(lambda condition: np.asarray(program(np.asarray(X), condition)), np.ones(3) > 0)
             numpy.testing.assert_allclose(numpy.asarray(batched)[2], numpy.asarray(program(X, numpy.True_)), rtol=1e-12)
+
+
+def the_best_copy(x: Any) -> Any:
+    one, best = [1.0, 2.0], [0.0, 0.0]
+    for i in range(60):
+        one[0] = one[0] + x[i % 30]
+        if one[0] > best[0]:
+            best = list(one)
+    return best[0], one[0]
+
+
+def the_best_of_new_lists(x: Any) -> Any:
+    one = {"a": 0.0}
+    best = dict(one)
+    for i in range(60):
+        other = dict(one)
+        other["a"] += x[i % 30]
+        if other["a"] > best["a"]:
+            best = other
+        one = other
+    return best["a"], one["a"]
+
+
+def of_its_own(x: Any) -> Any:
+    found = [0.0, 0.0]
+    if x[0] > 0:
+        found = [1.0, 1.0]
+    found[0] += 1
+    for i in range(60):
+        found[1] += x[i % 30]
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize("program", [the_best_copy, the_best_of_new_lists, of_its_own])
+def test_lists_of_one_name_are_in_the_graph(program: Callable[[Any], Any]) -> None:
+    actual = np.compile(program, backend="eager", fullgraph=True)(np.asarray(X))
+    numpy.testing.assert_allclose(numpy.asarray(actual), numpy.asarray(program(X)), rtol=1e-12)
 
 
 def total_of(x: Any) -> Any:
