@@ -5,6 +5,7 @@ Layer: owns what a trace makes, and every way to code starts from. It knows neit
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from backend_torch.graphs import host_calls, symbolic
 from backend_torch.tensors.aliasing import Output
 
 Tensor = torch.Tensor
+_AS_SMALL = 1024  # elements that an operation computes in the time that its call takes
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,13 @@ class Graph:
         return operations_in(self.module)
 
     @property
+    def weight(self) -> float:
+        """How long the operations take one by one, in those of small arrays."""
+        nodes = [node for each in _graphs(self.module) for node in each.nodes if node.op == "call_function"]
+        sizes = [math.prod(getattr(node.meta.get("val"), "shape", ())) for node in nodes]
+        return sum(1 + (size / _AS_SMALL if isinstance(size, int) else 1) for size in sizes)
+
+    @property
     def returned(self) -> int:
         """Number of tensors that ``module`` returns."""
         return len(self.module.graph.output_node().args[0])  # type: ignore[arg-type]
@@ -102,5 +111,9 @@ def _made(nodes: Sequence[Node]) -> list[Any]:
 
 def operations_in(module: GraphModule) -> int:
     """Return the number of operations, with those of inner loops and branches."""
-    graphs = [each.graph for each in module.modules() if isinstance(each, GraphModule)]
-    return sum(node.op == "call_function" for graph in graphs for node in graph.nodes)
+    return sum(node.op == "call_function" for graph in _graphs(module) for node in graph.nodes)
+
+
+def _graphs(module: GraphModule) -> list[Any]:
+    """Return its graph, and those of inner loops and branches."""
+    return [each.graph for each in module.modules() if isinstance(each, GraphModule)]

@@ -31,8 +31,9 @@ from tnp._transforms import pytree
 
 _MOST = 4  # traces of a part with open sizes; then Python runs it for other arguments
 _MOST_MISSES = 16  # calls without a trace for their arguments: to ask for one takes longer than most parts
-_FEW = 4  # operations: Python runs a part of fewer, where there is nothing to fuse
-_FEW_OF_NUMBERS = 32  # the same of numbers alone: one operation takes 0.1 µs, and the call of a part 3
+_FEW = 16  # operations of small arrays: Python runs a part that takes no longer, as the call of a part takes 3 to 6 µs
+_FEW_OF_NUMBERS = 32  # the same of numbers alone: one operation takes 0.1 µs
+_FOR_EACH = 4  # for each item of lists among the arguments
 _MOST_LEAVES = 64
 _LARGE = 2**31  # an int beyond this is not traced
 _LIBRARIES = frozenset({"tnp", "numpy", "torch", *sys.stdlib_module_names} - {"__main__"})
@@ -288,7 +289,7 @@ class _Variant:
             given = tuple([asarray(x) if i in self.open else x for i, x in enumerate(args)])
         signatures = self.signatures
         try:
-            if signatures.traces == 0 and not self.part.part.has_loops and signatures.operations(given) < _few(given):
+            if signatures.traces == 0 and not self.part.part.has_loops and signatures.weight(given) < _few(given):
                 return self.part.by_python("it has few operations")(*args)
             values = signatures.call(given, {})
         except TooManyError:
@@ -318,9 +319,10 @@ class _Variant:
 
 
 def _few(args: tuple[Any, ...]) -> int:
-    """Return the number of operations from which on a part with these arguments is compiled."""
+    """Return the weight of operations from which on a part with these arguments is compiled."""
     sizes = [leaf.size for leaf in args if pytree.is_array(leaf)]
-    return _FEW_OF_NUMBERS if sizes and max(sizes) == 1 else _FEW
+    items = [leaf for each in args if not pytree.is_array(each) for leaf in pytree.named(each, "")]
+    return (_FEW_OF_NUMBERS if sizes and max(sizes) == 1 else _FEW) + _FOR_EACH * len(items)
 
 
 def _python(value: Any) -> Any:
@@ -341,6 +343,8 @@ def _can_be_given(values: list[Any]) -> bool:
 
     A list of many arrays is Python's: to recognise each of them takes longer than to make one array of it.
     """
+    if sum([len(value) for value in values if type(value) in (list, tuple, dict)]) > _MOST_LEAVES:
+        return False  # without a look at each of them
     leaves = [leaf for _, leaf in pytree.named(values, "")]
     return len(leaves) <= _MOST_LEAVES and all(map(_is_known, leaves))
 
