@@ -15,7 +15,7 @@ from torch.fx import GraphModule, Interpreter, Node
 from backend_torch.graphs.compiling import Executable
 from backend_torch.tensors import memory, trace_state
 from backend_torch.torch_private import modes, traces, trees
-from backend_torch.torch_private.modes import TorchDispatchMode
+from backend_torch.torch_private.modes import Watching
 from backend_torch.torch_private.operators import schema_of
 
 Tensor = torch.Tensor
@@ -30,7 +30,7 @@ def _error(what: str, operation: str, line: str) -> FloatingPointError:
     return error
 
 
-class _Check(TorchDispatchMode):
+class _Check(Watching):
     def __init__(self, infinities: bool) -> None:
         super().__init__()
         self.infinities = infinities

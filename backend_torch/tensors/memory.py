@@ -448,7 +448,7 @@ def reversed_axes(tensor: Tensor) -> Tensor:
 
 def owned(view: Tensor) -> Tensor:
     """Return a view of all of a new tensor as a tensor of its own, which is no view of another."""
-    if view.requires_grad or modes.number() or functorch.innermost() is not None:
+    if view.requires_grad or not modes.only_watch() or functorch.innermost() is not None:
         return view
     return view.data
 

@@ -15,7 +15,7 @@ import torch
 
 from backend_torch.tensors import devices, trace_state
 from backend_torch.torch_private import modes
-from backend_torch.torch_private.modes import TorchDispatchMode
+from backend_torch.torch_private.modes import Watching
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -159,7 +159,7 @@ class _Watches(threading.local):
 _watches = _Watches()
 
 
-class Watch(TorchDispatchMode):
+class Watch(Watching):
     """Records the transfers of this thread while it is entered, or raises at the first.
 
     Parameters

@@ -20,6 +20,17 @@ _CONJUGATE = torch._C.DispatchKey.Conjugate
 _NEGATIVE = torch._C.DispatchKey.Negative
 
 
+class Watching(TorchDispatchMode):
+    """A mode that looks at operations on plain tensors, and leaves their results as they are."""
+
+
+def only_watch() -> bool:
+    """Whether every mode that is on, if any is, only looks at operations."""
+    return not number() or all(
+        isinstance(mode, Watching) for mode in _python_dispatch._get_current_dispatch_mode_stack()
+    )
+
+
 def run(func: Any, args: Any, kwargs: Any) -> Any:
     """Run an operation inside a mode; return its result.
 

@@ -19,7 +19,7 @@ import pytest
 import torch
 
 import tnp
-from tests.oracle import compare
+from tests.oracle import agrees, compare
 from tnp._core.dtype_table import Loops
 
 OPERATIONS: list[Callable[[Any, Any], Any]] = [
@@ -126,6 +126,27 @@ def test_seterr() -> None:
     compare(changed)
     compare(lambda xp: xp.seterr(all="no such"), raises=ValueError)
     compare(lambda xp: xp.seterrcall(5), raises=TypeError)
+
+
+@pytest.mark.parametrize("dtype", ["?", "u1", "u2", "u4", "u8", "i1", "i8", "f2", "f8", "c16"])
+def test_poles_of_every_dtype(dtype: str) -> None:
+    for name in ("arctanh", "log", "log1p", "reciprocal", "arctan2"):
+        for values in ([0, 1], [1, 1], [0, 3]):
+
+            def call(xp: Any, name: str = name, values: Any = values) -> Any:
+                x = xp.asarray(values, dtype)
+                with xp.errstate(all="warn"):
+                    return getattr(xp, name)(x, x) if name == "arctan2" else getattr(xp, name)(x)
+
+            compare(call, rtol=1e-6, may_raise=TypeError)
+
+
+@agrees
+def test_new_arrays_in_fortran_order_are_views_of_none_in_a_scope(xp: Any) -> Any:
+    with xp.errstate(all="warn"):
+        x = xp.ones((3, 2), "i4")
+        made = xp.zeros((3, 2), order="F"), xp.zeros_like(x, order="F"), xp.asfortranarray(x), x.T.copy("K")
+    return [(each, each.base is None, each.flags.owndata) for each in made]
 
 
 def test_call_without_a_function() -> None:
