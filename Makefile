@@ -7,7 +7,7 @@ WORKERS ?= auto
 # The tests start some hundred processes: with PYTHONDONTWRITEBYTECODE each would compile the packages' sources anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: bench digits overhead import test without-native sanitize thorough coverage mutants fuzz oldest newest compiled consumers docs lint clean
+.PHONY: bench digits overhead import test without-native sanitize races thorough coverage mutants fuzz oldest newest compiled consumers docs lint clean
 
 bench: $(VENV)/.installed-bench $(VENV)/.native
 	$(BIN)/python -m bench sigmoid
@@ -39,6 +39,13 @@ sanitize: $(VENV)/.installed-bench $(VENV)/.installed-test
 	TNP_SANITIZE=1 $(BIN)/python backend_torch/native/build.py --strict
 	$(CHECKED) -m pytest -q -k 'not nothing_is_left' tests/tnp/array/test_native_slots.py
 	$(CHECKED) -m conformance fuzz --calls $(CALLS)
+
+# The tests of threads, with each access of the native core to memory compared with the other threads'.
+RACING = TNP_SANITIZE=thread OMP_NUM_THREADS=1 TSAN_OPTIONS=suppressions=tests/races.supp:die_after_fork=0 \
+         LD_PRELOAD="$(shell $${CXX:-g++} -print-file-name=libtsan.so)" $(BIN)/python
+races: $(VENV)/.installed-bench $(VENV)/.installed-test
+	TNP_SANITIZE=thread $(BIN)/python backend_torch/native/build.py --strict
+	$(RACING) -m pytest -q -p no:xdist -k thread tests/test_faults.py $(addprefix tests/tnp/,array core/test_interop.py devices transforms/test_tape.py ufunc/test_errstate.py)
 
 # Every combination and a thousand examples of what is drawn: hours.
 thorough: $(VENV)/.installed-bench $(VENV)/.installed-test

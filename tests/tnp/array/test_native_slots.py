@@ -1224,6 +1224,25 @@ HEADS: dict[str, list[tuple[Any, ...]]] = {
 }
 
 
+def test_threads_that_share_operands() -> None:
+    """They compute what one does, while some of them ask for floating-point errors; `make races` checks memory."""
+    operands = [samples(dtype, (3, 2)) for dtype in DTYPES] + [samples(dtype, (200, 200)) for dtype in ("f8", "i8")]
+    calls = [functools.partial(getattr(tnp, name), x, *given[-1]) for x in operands for name, given in HEADS.items()]
+    calls += [functools.partial(ufunc, x) for x in operands for ufunc in UNARY]
+    calls += [functools.partial(ufunc, x, x) for x in operands for ufunc in BINARY]
+    expected = [outcome(call) for call in calls]
+
+    def work(number: int) -> None:
+        for step in range(number, len(calls) + number, 5):
+            place = step * 16 % len(calls)
+            with tnp.errstate(all="call" if step % 16 == 0 else "ignore", call=lambda *_: None):
+                assert outcome(calls[place]) == expected[place]
+
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        for _ in pool.map(work, range(16)):
+            pass
+
+
 # Functions that NumPy computes for small arrays; their results are in NumPy's memory order.
 BY_NUMPY: dict[str, list[tuple[Any, ...]]] = {
     "repeat": [(2,), ([1, 2],), (2, 0), (2, 5)],
