@@ -33,6 +33,15 @@ from backend_torch.torch_private.tensor_internals import storage_of
 
 Tensor = torch.Tensor
 Tensors = list[Tensor]
+_ASSERT = torch.ops.aten._assert_async.msg
+_INDEXED = {  # operations that check places, and which argument these are
+    torch.ops.aten.index.Tensor: 1,
+    torch.ops.aten.index_put_.default: 1,
+    torch.ops.aten.index_put.default: 1,
+    torch.ops.aten.gather.default: 2,
+    torch.ops.aten.index_select.default: 2,
+    torch.ops.aten.take.default: 1,
+}
 _FEWEST = 9  # steps
 _MANY = 64  # steps that are not unrolled without a warning
 
@@ -93,20 +102,9 @@ class _Unwrapping(TorchFunctionMode):
 
 class _Blocks(threading.local):
     depth = 0  # of branches and loops whose derivatives are taken, one in the other
-    of_some = 0  # of those that a batch runs for all its slices, though some have taken the other branch or have ended
 
 
 _blocks = _Blocks()
-
-
-@contextlib.contextmanager
-def _of_some() -> Iterator[None]:
-    """A scope in which a batch runs a graph for slices that it is not meant for: their values can't be checked."""
-    _blocks.of_some += 1
-    try:
-        yield
-    finally:
-        _blocks.of_some -= 1
 
 
 @contextlib.contextmanager
@@ -501,6 +499,17 @@ class _Graphs:
     modules: list[Any]
     carried: int = 0
 
+    @property
+    def is_guarded(self) -> bool:
+        """Whether the input after those that a loop carries says where the graphs count (`_guarded`)."""
+        return all("guarded" in module.meta for module in self.modules)
+
+    def guarded(self, like: Tensor) -> _Graphs:
+        """Return the graphs with the input that says where they count, a bool ``like`` another tensor."""
+        with functorch.down_to(None):
+            example = unwrapped(like).new_empty((), dtype=torch.bool)
+        return _Graphs([_guarded(module, self.carried, example) for module in self.modules], self.carried)
+
     def derived(self, module: GraphModule, tensors: Sequence[Tensor], given: Sequence[Tensor], forward: bool) -> Any:
         """Return the derivative of a graph, as a graph of its inputs and of tangents or gradients."""
         count, inputs = len(tensors), [index for index, each in enumerate(tensors) if _is_float(each)]
@@ -572,7 +581,7 @@ class _Steps(torch.fx.Interpreter):
             step, carried, xs, around = args
             values, results, _ = _looped(xs[0].shape[0], step, (carried, xs, around), _is_followed())
             return [*values, *results]
-        if target is torch.ops.aten._assert_async.msg and not _blocks.of_some:  # torch has no rule for batches
+        if target is _ASSERT:  # torch has no rule for batches
             return value_checks.demand(*args)
         if target in STEPS and functorch.is_transforming():  # as where it was traced; torch's rule would nest levels
             return STEPS[target](*args)
@@ -581,6 +590,68 @@ class _Steps(torch.fx.Interpreter):
             if functorch.batches() + is_behind > 1:
                 return put_in_batch(*args)
         return super().call_function(target, args, kwargs)
+
+
+def _is_told_where(module: GraphModule) -> bool:
+    """Whether a graph raises, or loops until a value says so: not for slices of a batch that it is not meant for."""
+    graphs = [each.graph for each in module.modules() if isinstance(each, GraphModule)]
+    targets = (_ASSERT, torch.ops.higher_order.while_loop, *_INDEXED)
+    return any(graph.find_nodes(op="call_function", target=target) for graph in graphs for target in targets)
+
+
+def _guarded(module: GraphModule, place: int, example: Tensor, is_test: bool = False) -> GraphModule:
+    """Return a graph with one input more, a bool at a place: where it is false the graph does not count.
+
+    A batch runs both branches for all its slices, and steps of a loop for those that have ended: there no check
+    raises, and no loop goes on.
+    """
+
+    def run(values: Tensors) -> Tensors:
+        found = list(_Guarded(module, values[place]).run(*values[:place], *values[place + 1 :]))
+        return [found[0] & values[place]] if is_test else found
+
+    inputs = [node.meta["val"] for node in module.graph.find_nodes(op="placeholder")]
+    inputs.insert(place, example)
+    with functorch.down_to(None), old_values.unhooked():
+        made, _ = compiling.subgraph(run, inputs)
+    made.meta |= {"rules": module.meta.get("rules", []), "guarded": True}
+    return made
+
+
+class _Guarded(torch.fx.Interpreter):
+    """Runs a graph so that what it checks and loops until counts only where a bool is true."""
+
+    def __init__(self, module: GraphModule, counts: Tensor) -> None:
+        super().__init__(module)
+        self.counts = counts
+
+    def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        if target is _ASSERT:
+            return value_checks.demand(args[0] | ~self.counts, args[1])
+        if target is torch.ops.higher_order.cond and any(map(_is_told_where, args[1:3])):
+            predicate, first, second, around = args
+            first, second = [_guarded(module, 0, self.counts) for module in (first, second)]
+            return control_operators.branch(predicate, first, second, [self.counts, *around])
+        if target is torch.ops.higher_order.while_loop:
+            test, step, carried, around = args
+            tested = _guarded(graph_copies.of_sequence(test), len(carried), self.counts, is_test=True)
+            made = _guarded(step, len(carried), self.counts)
+            return control_operators.loop(tested, made, carried, [self.counts, *around])
+        if target is torch.ops.higher_order.scan and _is_told_where(args[0]):
+            step, carried, xs, around = args
+            made = _guarded(step, len(carried) + len(xs), self.counts)
+            return target(made, carried, xs, (self.counts.clone(), *around))
+        if target in _INDEXED:
+            where, args = _INDEXED[target], list(args)
+            args[where] = self._first_elsewhere(args[where])
+        return super().call_function(target, args, kwargs)
+
+    def _first_elsewhere(self, places: Any) -> Any:
+        """Return places that are zeros where the graph does not count, so that none is out of bounds there."""
+        if isinstance(places, (list, tuple)):
+            return [self._first_elsewhere(each) for each in places]
+        is_place = isinstance(places, Tensor) and places.dtype in (torch.int64, torch.int32)
+        return places * self.counts if is_place else places
 
 
 def _buffers(module: GraphModule) -> set[Node]:
@@ -658,6 +729,8 @@ class _Branch(torch.autograd.Function):
         if decided is None and all(dim is None for dim in dims):
             results = _Branch.apply(graphs, predicate, *tensors)
             return results, (None,) * len(results)
+        if decided is not None and not graphs.is_guarded and any(map(_is_told_where, graphs.modules)):
+            graphs, tensors, dims = graphs.guarded(predicate), (torch.ones_like(predicate), *tensors), [decided, *dims]
         moved = _moved(tensors, dims)
         leading = tuple([None if dim is None else 0 for dim in dims])
 
@@ -669,14 +742,20 @@ class _Branch(torch.autograd.Function):
             return lambda some: list(at_once(torch.arange(info.batch_size), *some))
 
         if decided is not None:  # each slice has its own branch: both are computed
-            with _of_some():
-                first, second = [batched(module)(moved) for module in graphs.modules]
             chosen = predicate.movedim(decided, 0)
+            given = [moved, moved]
+            if graphs.is_guarded:
+                (counts,), rest = _spread_more(moved[:1], [leading[0] == 0], [True], info.batch_size), moved[1:]
+                given = [[counts & _along(where, counts), *rest] for where in (chosen, ~chosen)]
+                leading = (0, *leading[1:])
+            first, second = [batched(module)(some) for module, some in zip(graphs.modules, given, strict=True)]
             results = [selection.where(_along(chosen, a), a, b) for a, b in zip(first, second, strict=True)]
         else:
             with functorch.down_to(None):
                 examples = list(map(_example, moved))
                 modules = [compiling.subgraph(batched(module), examples)[0] for module in graphs.modules]
+            for module in modules if graphs.is_guarded else ():
+                module.meta["guarded"] = True
             results = _Branch.apply(_Graphs(modules), predicate, *moved)
         return tuple(results), (0,) * len(results)
 
@@ -738,9 +817,7 @@ def _turn(node: Node, axes: Sequence[int]) -> None:
     node.meta["val"] = compiling.of_size(unwrapped(value), value.size())
     with graph.inserting_before(node.next):
         moved = graph.call_function(torch.ops.aten.permute.default, (node, list(axes)))
-        copied = graph.call_function(
-            torch.ops.aten.clone.default, (moved,), {"memory_format": torch.contiguous_format}
-        )
+        copied = graph.call_function(torch.ops.aten.clone.default, (moved,), {"memory_format": torch.contiguous_format})
         again = graph.call_function(torch.ops.aten.permute.default, (copied, list(inverse(axes))))
     moved.meta["val"] = traces.without_modes(lambda tensor: tensor.permute(list(axes)), node.meta["val"])
     copied.meta["val"] = compiling.of_size(node.meta["val"], moved.meta["val"].size())
@@ -893,15 +970,23 @@ class _While(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, in_dims: Any, graphs: _Graphs, *tensors: Tensor) -> Any:
         _, *dims = in_dims
-        size, carried, (test, step) = info.batch_size, graphs.carried, graphs.modules
+        size, carried = info.batch_size, graphs.carried
+        if not graphs.is_guarded and any(map(_is_told_where, graphs.modules)):
+            counts = torch.ones((), dtype=torch.bool, device=tensors[0].device)
+            graphs, tensors = graphs.guarded(tensors[0]), (*tensors[:carried], counts, *tensors[carried:])
+            dims.insert(carried, None)
+        is_guarded, (test, step) = graphs.is_guarded, graphs.modules
         values = _moved(tensors, dims)
         differ = [dim is not None for dim in dims]
         given = list(map(_example, values))
         with functorch.down_to(None):
             while True:  # until the values that a step gives differ among slices where those that it takes do
                 tested, (apart,) = _of_slices(test, given, differ, size)
-                with _of_some() if apart else contextlib.nullcontext():
-                    stepped, after = _of_slices(step, given, differ, size)
+                if apart and is_guarded and not differ[carried]:  # a step counts for the slices that have not ended
+                    within = [index == carried or each for index, each in enumerate(differ)]
+                    given, differ = _spread_more(given, differ, within, size), within
+                    continue
+                stepped, after = _of_slices(step, given, differ, size)
                 more = [one or apart or other for one, other in zip(differ, after, strict=False)] + differ[carried:]
                 if more == differ:
                     break
@@ -913,13 +998,18 @@ class _While(torch.autograd.Function):
                 return [found.any() if apart else found]
 
             def following(given: Tensors) -> Tensors:
-                found = _spread_more(stepped(*given), after, differ[:carried], size)
                 if not apart:
-                    return found
+                    return _spread_more(stepped(*given), after, differ[:carried], size)
                 (going,) = tested(*given)
+                taken = list(given)
+                if is_guarded:
+                    taken[carried] = taken[carried] & _along(going, taken[carried])
+                found = _spread_more(stepped(*taken), after, differ[:carried], size)
                 return [selection.where(_along(going, new), new, old) for new, old in zip(found, given, strict=False)]
 
             modules = [compiling.subgraph(each, given)[0] for each in (goes_on, following)]
+            for module in modules if is_guarded else ():
+                module.meta["guarded"] = True
         values = _spread_more(values, [dim is not None for dim in dims], differ, size)
         results = _While.apply(_Graphs(modules, carried), *values)
         return results, tuple([0 if each else None for each in differ[:carried]])

@@ -400,3 +400,91 @@ def rebound_before_each_return(a: Any, b: Any) -> Any:
 def test_each_trace_of_a_branch_starts_from_the_same_variables(function: Function, signs: tuple[int, int]) -> None:
     """Also from those that nothing reads after both branches."""
     assert_like_numpy(function, numpy.array([2.0, 3.0]) * signs, numpy.array([1.0, 4.0]))
+
+
+def refuses_large(x: Any) -> Any:
+    if x > 5:
+        raise ValueError("large")
+    return x * 2
+
+
+def refuses_in_a_branch(x: Any) -> Any:
+    if x > 0:
+        if x > 5:
+            raise ValueError("large")
+        y = x * 2
+    else:
+        y = -x
+    return y
+
+
+def refuses_what_does_not_end(x: Any) -> Any:
+    for _ in range(12):
+        x = x * 1.5
+        if x > 20:
+            break
+    else:
+        raise ValueError("it does not end")
+    return x
+
+
+def doubles_the_positive(x: Any) -> Any:
+    if x > 0:
+        while x < 10:
+            x = x * 2
+    return x
+
+
+def reads_a_place(x: Any) -> Any:
+    table = np.arange(5.0)
+    y = x * 0
+    if x < 5:
+        y = table[int(x)]
+    return y
+
+
+def reads_in_a_loop(x: Any) -> Any:
+    table, y, i = np.arange(8.0), x * 0, 0
+    while i < x:
+        y = y + table[i]
+        i += 1
+    return y
+
+
+def in_steps(x: Any) -> Any:
+    y = x
+    for _ in range(12):
+        if y > 100:
+            break
+        if y < 0:
+            raise ValueError("negative")
+        y = y * 2 if x < 50 else y - 20
+    return y
+
+
+@pytest.mark.parametrize(
+    ("function", "fine", "refused"),
+    [
+        (refuses_large, [1.0, 2.0, 3.0], [1.0, 2.0, 9.0]),
+        (refuses_in_a_branch, [-7.0, 2.0, 3.0], [-1.0, 2.0, 9.0]),
+        (refuses_what_does_not_end, [1.0, 2.0, 30.0], [0.0, 2.0, 3.0]),
+        (doubles_the_positive, [-1.0, 2.0, 30.0], None),
+        (reads_a_place, [1.0, 3.0, 700.0], None),
+        (reads_in_a_loop, [-1.0, 2.0, 8.0], [1.0, 2.0, 9.0]),
+        (in_steps, [1.0, 2.0, 130.0], [1.0, -2.0, 3.0]),
+    ],
+)
+def test_each_element_of_a_batch_raises_for_itself(function: Function, fine: Any, refused: Any) -> None:
+    """A batch runs what some of its elements do not: there nothing is checked, and no loop goes on."""
+    batched = np.compile(lambda x: np.vectorized_map(function, x), backend="eager", fullgraph=True)
+    numpy.testing.assert_allclose(batched(np.array(fine)), [function(numpy.float64(x)) for x in fine])
+    twice = np.compile(
+        lambda x: np.vectorized_map(lambda y: np.vectorized_map(lambda z: function(y * z), np.ones(2)), x),
+        backend="eager",
+        fullgraph=True,
+    )
+    numpy.testing.assert_allclose(twice(np.array(fine))[:, 1], batched(np.array(fine)))
+    if refused is not None:
+        for compiled in (batched, twice):
+            with pytest.raises((ValueError, IndexError)):
+                compiled(np.array(refused))
