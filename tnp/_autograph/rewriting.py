@@ -62,7 +62,7 @@ class Rewriter(ast.NodeTransformer):
         if names.declared(ast.Module(body, []), (ast.Global, ast.Nonlocal)):
             raise NotConvertible(f"line {node.lineno} holds a global or nonlocal statement in a block")
         own = (names.assigned(body) | names.parameters(arguments)) - self.globals - outer
-        body = [_Appends(own).visit(statement) for statement in body]
+        body = [_Simpler(own).visit(statement) for statement in body]
         body = without_jumps(body or [ast.copy_location(ast.Pass(), node)])
         blocks = [each for s in body for each in ast.walk(s) if isinstance(each, (ast.If, ast.While, ast.For))]
         self.stateful = names.assigned(blocks) | unbound
@@ -376,19 +376,29 @@ class Rewriter(ast.NodeTransformer):
             return node
         self.generic_visit(node)
         if isinstance(node.func, ast.Attribute) and _is_operators(node.func.value):
-            return node  # `_Appends` has written it
+            return node  # `_Simpler` has written it
         node.func = _placed(_operator("callee", node.func), node.func)
         return node
 
 
-class _Appends(ast.NodeTransformer):
-    """Make ``x.append(value)`` an assignment to a function's own variable: so loops and branches carry x."""
+class _Simpler(ast.NodeTransformer):
+    """Make ``x.append(value)`` an assignment to a function's own variable: so loops and branches carry x.
+
+    A ``while`` whose test assigns to a variable tests at the start of its body.
+    """
 
     def __init__(self, own: Names) -> None:
         self.own = own
 
     def visit(self, node: ast.AST) -> Any:
         return node if isinstance(node, names.SCOPES) else super().visit(node)
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        self.generic_visit(node)
+        if _binds(node.test) and not node.orelse:
+            ends = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], [])
+            node.test, node.body = ast.Constant(True), [_placed(ends, node.test), *node.body]
+        return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
         name = appended_to(node)

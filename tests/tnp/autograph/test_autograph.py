@@ -505,3 +505,31 @@ def test_membership() -> None:
     x = numpy.arange(600.0) % 50
     compiled = np.compile(lambda x, n: program(np, x, n), backend="eager", fullgraph=True)
     assert_same(program(numpy, x, 540), compiled(np.array(x), np.asarray(540)))
+
+
+def shrunk(x: Any) -> Any:
+    n = 0
+    while (total := x.sum()) > 1.0:
+        x = x * 0.5
+        if total > 5:
+            continue
+        n += 1
+    return total, n
+
+
+def found_in_a_test(x: Any) -> Any:
+    total = x[0] * 0
+    for i in range(40):
+        if (value := x[i % 10]) > 2:
+            total += value
+        total = total + (double := value * 2) + double
+    while not (largest := x.max()) < 1:
+        x = x * 0.5
+    return total, value, double, largest
+
+
+@pytest.mark.parametrize("function", [shrunk, found_in_a_test])
+def test_assignments_in_expressions(function: Callable[[Any], Any]) -> None:
+    x = numpy.arange(10.0)
+    actual = np.compile(function, backend="eager", fullgraph=True)(np.asarray(x))
+    numpy.testing.assert_allclose(numpy.asarray(actual), numpy.asarray(function(x)), rtol=1e-14)
