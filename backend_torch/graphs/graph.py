@@ -88,12 +88,11 @@ class Graph:
         """Number of operations in ``module`` and in the graphs of its loops and branches."""
         return operations_in(self.module)
 
-    @property
-    def weight(self) -> float:
-        """How long the operations take one by one, in those of small arrays."""
+    def weight(self, most: int) -> float:
+        """Return how long the operations take one by one, in those of small arrays; open sizes count as ``most``."""
         nodes = [node for each in _graphs(self.module) for node in each.nodes if node.op == "call_function"]
         sizes = [math.prod(getattr(node.meta.get("val"), "shape", ())) for node in nodes]
-        return sum(1 + (size / _AS_SMALL if isinstance(size, int) else 1) for size in sizes)
+        return sum(1 + (size if isinstance(size, int) else most) / _AS_SMALL for size in sizes)
 
     @property
     def returned(self) -> int:

@@ -296,9 +296,9 @@ class _Signatures:
         options = self.options, dynamic, self.eager_check, self.cache_size, self.autograph, opened, self.background
         return _Signatures(function, *options, fullgraph=None, most_traces=most)
 
-    def weight(self, args: tuple[Any, ...]) -> float:
-        """Return how long the operations of the graph for these arguments take, in those of small arrays."""
-        return self._found(args, {})[0].executable.graph.weight
+    def weight(self, args: tuple[Any, ...], most: int) -> float:
+        """Return `Graph.weight` of the graph for these arguments."""
+        return self._found(args, {})[0].executable.graph.weight(most)
 
     def _found(self, args: tuple[Any, ...], kwargs: dict[str, Any], open_too: bool = False) -> Any:
         """Return `entry` of the arguments; raise `CutError` if the function can't be traced whole, but in parts."""

@@ -7,6 +7,7 @@ with open sizes for others. A part that can't be a graph is split again at the s
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import sys
 import types
@@ -33,8 +34,10 @@ _MOST = 4  # traces of a part with open sizes; then Python runs it for other arg
 _MOST_MISSES = 16  # calls without a trace for their arguments: to ask for one takes longer than most parts
 _FEW = 16  # operations of small arrays: Python runs a part that takes no longer, as the call of a part takes 3 to 6 µs
 _FEW_OF_NUMBERS = 32  # the same of numbers alone: one operation takes 0.1 µs
+_UNREACHED, _COMPILED = "not reached yet", ""
+_ENOUGH_CALLS = 64  # after which a part that no call has reached is not expected to be
 _FOR_EACH = 4  # for each item of lists among the arguments
-_MOST_LEAVES = 64
+_MOST_LEAVES = 16
 _LARGE = 2**31  # an int beyond this is not traced
 _LIBRARIES = frozenset({"tnp", "numpy", "torch", *sys.stdlib_module_names} - {"__main__"})
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, range, slice, type, type(Ellipsis)})
@@ -69,6 +72,8 @@ class Cutting:
         self.lines: dict[str, set[int]] = {}
         self.reasons: dict[str, str] = {}  # file and line -> why it is cut there
         self.parts: list[_Part] = []
+        self.is_pythons = False  # whether Python runs all parts
+        self._calls = 0
         self._functions: dict[types.FunctionType, Any] = {}
 
     def note(self, error: Exception) -> bool:
@@ -115,7 +120,12 @@ class Cutting:
         self._tell(line, error)
 
     def whole(self, function: Any) -> Any:
-        """Return the function in parts, or as it is, if its source is not known."""
+        """Return the function in parts, or as it is, if its source is not known or Python runs all parts."""
+        self._calls += 1
+        if self.is_pythons:
+            return function
+        if self._calls == _ENOUGH_CALLS:
+            self.check(self._calls)
         if isinstance(function, types.MethodType):
             return types.MethodType(self.whole(function.__func__), function.__self__)
         if not isinstance(function, types.FunctionType) or trace_state.is_own(function.__code__.co_filename):
@@ -123,6 +133,11 @@ class Cutting:
         if function not in self._functions:
             self._functions[function] = self._whole(function)
         return self._functions[function]
+
+    def check(self, calls: int = 0) -> None:
+        """Leave the function to Python if no part is compiled, and after many calls none is expected to be."""
+        hows = {part.how for part in self.parts}
+        self.is_pythons = _COMPILED not in hows and (calls >= _ENOUGH_CALLS or _UNREACHED not in hows)
 
     def _whole(self, function: types.FunctionType) -> Any:
         lines = self.lines.get(function.__code__.co_filename, set())
@@ -140,7 +155,7 @@ class Cutting:
         for part in self.parts:
             if part.how == "split":
                 continue
-            own = part.made[-1].graphs() if part.how == "" else []
+            own = part.made[-1].graphs() if part.how == _COMPILED else []
             count = len(own[-1]) if own else 0
             text = (
                 part.how or f"a graph{' for all sizes' if any(each.is_open for each in part.variants.values()) else ''}"
@@ -177,7 +192,7 @@ class _Part:
         self.cutting = cutting
         self.function = function
         self.part = part
-        self.how = "not reached yet"  # or why Python runs it; empty if it is compiled
+        self.how = _UNREACHED  # or why Python runs it; empty if it is compiled
         self.traced: Any = None
         self.made: list[Any] = []  # all signatures
         self.variants: dict[tuple[type, ...], _Variant] = {}
@@ -192,7 +207,7 @@ class _Part:
         except (rewriting.NotConvertible, SyntaxError) as error:
             return self.by_python(str(error))(*args)
         self.call = self._by_classes
-        self.how = ""
+        self.how = _COMPILED
         return self.call(*args)
 
     def _by_classes(self, *args: Any) -> Any:
@@ -241,6 +256,7 @@ class _Part:
     def by_python(self, why: str) -> Any:
         self.how = f"Python runs it: {why}"
         self.call = self.plain
+        self.cutting.check()
         return self.call
 
 
@@ -289,7 +305,7 @@ class _Variant:
             given = tuple([asarray(x) if i in self.open else x for i, x in enumerate(args)])
         signatures = self.signatures
         try:
-            if signatures.traces == 0 and not self.part.part.has_loops and signatures.weight(given) < _few(given):
+            if signatures.traces == 0 and not self.part.part.has_loops and _has_few(signatures, given):
                 return self.part.by_python("it has few operations")(*args)
             values = signatures.call(given, {})
         except TooManyError:
@@ -318,11 +334,12 @@ class _Variant:
         return tuple([_python(value) for value in values])
 
 
-def _few(args: tuple[Any, ...]) -> int:
-    """Return the weight of operations from which on a part with these arguments is compiled."""
-    sizes = [leaf.size for leaf in args if pytree.is_array(leaf)]
+def _has_few(signatures: Any, args: tuple[Any, ...]) -> bool:
+    """Whether the graph for these arguments has so few operations that the call of it takes longer."""
+    most = max([leaf.size for leaf in args if pytree.is_array(leaf)], default=0)
     items = [leaf for each in args if not pytree.is_array(each) for leaf in pytree.named(each, "")]
-    return (_FEW_OF_NUMBERS if sizes and max(sizes) == 1 else _FEW) + _FOR_EACH * len(items)
+    few = (_FEW_OF_NUMBERS if most == 1 else _FEW) + _FOR_EACH * len(items)
+    return bool(signatures.weight(args, most) < few)
 
 
 def _python(value: Any) -> Any:
@@ -345,7 +362,7 @@ def _can_be_given(values: list[Any]) -> bool:
     """
     if sum([len(value) for value in values if type(value) in (list, tuple, dict)]) > _MOST_LEAVES:
         return False  # without a look at each of them
-    leaves = [leaf for _, leaf in pytree.named(values, "")]
+    leaves = [leaf for _, leaf in itertools.islice(pytree.named(values, ""), _MOST_LEAVES + 1)]
     return len(leaves) <= _MOST_LEAVES and all(map(_is_known, leaves))
 
 

@@ -687,6 +687,26 @@ def test_a_list_of_many_numbers_is_pythons() -> None:
     assert "it has few operations" in explanation
 
 
+def test_a_function_of_which_python_runs_all_is_pythons() -> None:
+    """So its statements are not called one by one, until others are reached."""
+
+    def counted(x: Any, other: Any) -> Any:
+        found: dict[int, int] = {}
+        for value in x:
+            found[int(value)] = found.get(int(value), 0) + 1
+        if other:
+            found = {key: value * 2 for key, value in found.items()}
+        return np.array(sorted(found.items()))
+
+    compiled = np.compile(counted, backend="eager")
+    x = np.asarray(numpy.random.default_rng(0).integers(0, 5, 20))
+    expected = np.asnumpy(counted(x, False))
+    for _ in range(70):
+        assert_same(expected, compiled(x, False))
+    assert_same(np.asnumpy(counted(x, True)), compiled(x, True))
+    assert "Python runs it" in str(compiled.explain(x, False))
+
+
 def history(x: Any) -> Any:
     errors, y, err = [], x[0] ** 2 + 1, 1.0
     while err > 1e-3:
