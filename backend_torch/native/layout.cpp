@@ -146,10 +146,12 @@ PyObject* get_tensor(PyObject* self, void*) {
   if (it->tensor == nullptr) {
     try {
       if (!show(it)) return nullptr;
-    } catch (const std::exception& error) {               // GCOVR_EXCL_START no memory
+      // GCOVR_EXCL_START no memory
+    } catch (const std::exception& error) {
       PyErr_SetString(PyExc_RuntimeError, error.what());
       return nullptr;
-    }                                                     // GCOVR_EXCL_STOP
+    }
+    // GCOVR_EXCL_STOP
   }
   return Py_NewRef(it->tensor);
 }

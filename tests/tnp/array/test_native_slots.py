@@ -7,6 +7,7 @@ autograd counts, and errors.
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import ctypes
 import functools
 import gc
@@ -59,7 +60,10 @@ def described(result: Any) -> Any:
     base = None if tensor._base is None else tensor._base.data_ptr()
     strides = tensor.stride() if tensor.numel() else ()  # NumPy has zeros for no elements, torch has not
     kind = type(result), tensor.dtype, tuple(tensor.shape), strides, tensor.requires_grad
-    values = tensor.detach().resolve_conj().numpy()
+    if tensor.is_meta:
+        return kind
+    tensor = tensor.detach().resolve_conj()
+    values = (tensor.float() if tensor.dtype is torch.bfloat16 else tensor).numpy()
     if values.dtype.kind in "fc":  # NaNs are alike, and torch's extremes have either of two zeros
         values = numpy.where(numpy.isnan(values), numpy.nan, values) + 0.0
     return *kind, base is None, tensor.storage_offset() if base else 0, values.tobytes()
@@ -997,6 +1001,15 @@ def test_what_the_extension_refuses() -> None:
             native.heads.find_holder(*arguments)
 
 
+def test_a_scope_that_begins_between_two_rows() -> None:
+    def rows(xp: Any) -> Any:
+        left = iter(xp.asarray([1.0, 0.0, 3.0]))
+        with xp.errstate(all="ignore" if xp is numpy else "call", call=lambda *_: None):
+            return next(left), next(left), [*left]
+
+    compare(rows)
+
+
 def test_off() -> None:
     code = "import tnp; from backend_torch import native; print(native.state, tnp.ones(2)[0] + 1)"
     environment = {**os.environ, "TNP_NATIVE": "0"}
@@ -1346,6 +1359,31 @@ def test_functions(name: str, dtype: str, without_heads: Callable[[Callable[[], 
         assert outcome(lambda make=make, options=options: function(make(), *options)) == without_heads(
             lambda make=make, options=options: function(make(), *options)
         )
+
+
+@pytest.mark.parametrize("name", HEADS)
+@pytest.mark.parametrize(
+    "scope",
+    [contextlib.nullcontext, lambda: tnp.device("meta"), lambda: tnp.errstate(all="call", call=lambda *_: None)],
+    ids=["plain", "meta", "errors"],
+)
+def test_functions_in_scopes(
+    name: str, scope: Callable[[], Any], without_heads: Callable[[Callable[[], Any]], Any]
+) -> None:
+    """Arrays of many elements, of many axes, of bfloat16, and those that are read-only, in each scope."""
+    rounded = tnp.asarray(numpy.array([[0, 1.5, -2], [3, 4, 5]], ml_dtypes.bfloat16))
+    locked = samples("f8", (2, 3))
+    locked.flags.writeable = False
+    several = samples("f4", (2, 3)).reshape((2,) + (1,) * 38 + (3,))
+    large = [samples("f8", (200, 200)), samples("i8", (200, 200)).T, samples("?", (40000,))]
+    for x in (rounded, rounded.T, rounded[1], rounded[0, 1], rounded[::-1], locked, several, *large, large[0][::-1]):
+        for options in HEADS[name]:
+
+            def call(x: Any = x, options: Any = options) -> Any:
+                with scope():
+                    return getattr(tnp, name)(x, *options)
+
+            assert outcome(call) == without_heads(call)
 
 
 @pytest.mark.parametrize("name", ["asarray", "array"])

@@ -244,6 +244,14 @@ def test_torchs_own_gradients_end_at_what_is_watched() -> None:
     assert x.tensor.grad is None
 
 
+def test_a_watched_scalar_beside_a_list() -> None:
+    x = vector()
+    with np.GradientTape() as tape:
+        tape.watch(x)
+        y = ((x[0] + [1.0, 2.0]) * ([3.0, 4.0] + x[1])).sum()
+    close(tape.gradient(y, x), [7 + 2 * x[1], 3 + 2 * x[0], 0])
+
+
 def test_no_flag_is_left_by_an_error() -> None:
     x = vector()
     with pytest.raises(ZeroDivisionError), np.GradientTape() as tape:
