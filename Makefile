@@ -45,7 +45,7 @@ RACING = TNP_SANITIZE=thread OMP_NUM_THREADS=1 TSAN_OPTIONS=suppressions=tests/r
          LD_PRELOAD="$(shell $${CXX:-g++} -print-file-name=libtsan.so)" $(BIN)/python
 races: $(VENV)/.installed-bench $(VENV)/.installed-test
 	TNP_SANITIZE=thread $(BIN)/python backend_torch/native/build.py --strict
-	$(RACING) -m pytest -q -p no:xdist -k thread tests/test_faults.py $(addprefix tests/tnp/,array core/test_interop.py devices transforms/test_tape.py ufunc/test_errstate.py)
+	$(RACING) -m pytest -q -s -p no:xdist -k thread tests/test_faults.py tests/backend_torch/tensors $(addprefix tests/tnp/,array core/test_interop.py devices transforms/test_tape.py ufunc/test_errstate.py)
 
 # Every combination and a thousand examples of what is drawn: hours.
 thorough: $(VENV)/.installed-bench $(VENV)/.installed-test
