@@ -247,6 +247,12 @@ def _lift(module: GraphModule) -> list[Tensor]:
         tensor = getattr(module, node.target)
         if not isinstance(tensor, Tensor):
             continue  # a branch or a loop's body
+        lifted.add(node.target)
+        for user in [user for user in node.users if user.target is aten.clone.default and not user.users]:
+            graph.erase_node(user)  # a derivative may read less than the branch or the loop that it is taken of
+        if not node.users:
+            graph.erase_node(node)
+            continue
         if id(tensor) not in captured:
             with graph.inserting_after(last) if last else graph.inserting_before(next(iter(graph.nodes))):
                 last = graph.placeholder(f"captured_{len(captured)}")
@@ -254,7 +260,6 @@ def _lift(module: GraphModule) -> list[Tensor]:
             captured[id(tensor)] = tensor, last
         node.replace_all_uses_with(captured[id(tensor)][1])
         graph.erase_node(node)
-        lifted.add(node.target)
     for name in lifted:
         delattr(module, name)  # an exported program would keep it
     if lifted:

@@ -436,3 +436,24 @@ def test_second_derivatives_of_a_while_loop_say_what_they_need() -> None:
     with pytest.warns(RuntimeWarning, match="reverse mode through a compiled loop needs a bound on its steps"):
         found = np.compile(lambda x: np.hessian(_halves)(x), backend="eager")(x)
     numpy.testing.assert_allclose(np.asnumpy(found), np.asnumpy(np.hessian(_halves)(x)))
+
+
+def test_writes_of_a_branch_in_a_loop_that_ends_early() -> None:
+    def settled(x: Any) -> Any:
+        r = np.ones(4) / 4
+        for i in range(40):
+            new = np.ones(4) * 0.1
+            if x[i % 4].sum() > 1:
+                new += 0.2 * r * x[0]
+            else:
+                new += 0.1 * r[i % 4] * x[i % 4]
+            if np.abs(new - r).sum() < 1e-3:
+                break
+            r = new
+        return (r * x[1]).sum()
+
+    x = numpy.random.default_rng(0).random((4, 4))
+    step = numpy.random.default_rng(1).random((4, 4))
+    compiled = np.compile(np.grad(settled), backend="eager", fullgraph=True)(np.asarray(x))
+    expected = (settled(np.asarray(x + 1e-6 * step)) - settled(np.asarray(x - 1e-6 * step))) / 2e-6
+    numpy.testing.assert_allclose((np.asnumpy(compiled) * step).sum(), float(expected), rtol=1e-7)
