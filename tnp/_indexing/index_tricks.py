@@ -188,10 +188,11 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     array([22, 41, 37])
     """
     lengths = as_shape(dims)
-    order = two_orders(order)
+    order = as_order(order)
     modes = tuple(map(index_mode, mode)) if isinstance(mode, (tuple, list)) else (index_mode(mode),) * len(lengths)
     if len(modes) != len(lengths):
         raise ValueError(f"list of clipmodes has wrong length ({len(modes)} instead of {len(lengths)})")
+    order = two_orders(order)  # of two errors NumPy names the modes' first
     if len(multi_index) != len(lengths):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(lengths)}")
     if math.prod(lengths) > _LARGEST:

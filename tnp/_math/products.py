@@ -20,7 +20,7 @@ from tnp._core.base import ndarray, wrap, wrap_array
 from tnp._core.convert import output_tensor, tensors_of
 from tnp._core.dtype_table import Loops
 from tnp._core.dtypes import native, tensor_dtype
-from tnp._core.errors import explain, normalize_axis, shapes_text, warn
+from tnp._core.errors import explain, mismatch_error, normalize_axis, shapes_text, warn
 from tnp._core.function_overrides import REFUSALS
 from tnp._core.host_fallback import refused_here
 from tnp._core.numpy_version import NUMPY
@@ -479,8 +479,13 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
             "in NumPy 2.0)",
             DeprecationWarning,
         )
+    shapes = tuple(one.shape[1:]), tuple(other.shape[1:])
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise mismatch_error(*shapes) from None
     if len(one) == 3 or len(other) == 3:
-        axisc = normalize_axis(axisc, max(one.dim(), other.dim()), "axisc")
+        axisc = normalize_axis(axisc, len(shape) + 1, "axisc")
     a0, a1, *a2 = map(wrap_array, one)
     b0, b1, *b2 = map(wrap_array, other)
     third = a0 * b1 - a1 * b0

@@ -151,8 +151,8 @@ RAVELED: list[Any] = [
 
 
 @pytest.mark.parametrize(("multi_index", "dims"), RAVELED, ids=repr)
-@pytest.mark.parametrize("mode", ["raise", "wrap", "clip", "x", ("clip", "wrap"), ("clip",)])
-@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip", "x", True, ("clip", "wrap"), ("clip",)])
+@pytest.mark.parametrize("order", ["C", "F", "A", "x"])
 def test_ravel_multi_index(multi_index: Any, dims: Any, mode: Any, order: str) -> None:
     compare(lambda xp: xp.ravel_multi_index(multi_index, dims, mode, order), may_raise=(TypeError, ValueError))
 

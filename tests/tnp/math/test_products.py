@@ -395,6 +395,7 @@ def test_tensordot_of_vectors(xp: Any, axes: int) -> Any:
         ((), (3,), {}),
         ((5, 3), (5, 3), {"axisa": 2}),
         ((5, 3), (5, 3), {"axisc": 2}),
+        ((2, 3), (1, 4, 3), {"axisc": 7}),
     ],
     ids=str,
 )
