@@ -159,6 +159,7 @@ ROWS = [
         "torch.utils._python_dispatch torch.utils._python_dispatch.TorchDispatchMode "
         "torch.utils._python_dispatch:_get_current_dispatch_mode torch.utils._python_dispatch:_pop_mode "
         "torch.utils._python_dispatch:_push_mode torch.utils._mode_utils.no_dispatch "
+        "torch.utils._python_dispatch:_get_current_dispatch_mode_stack "
         "torch._C._len_torch_dispatch_stack",
         "modes that see each operation, their number, and a scope without them",
         test="tests/backend_torch/torch_private/test_modes.py",
