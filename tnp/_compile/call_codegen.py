@@ -413,7 +413,7 @@ def _of_class(kind: Any, attributes: dict[str, Any], is_locked: bool, tensor: Te
 def _updated(tree: Any, entries: dict[Any, Any]) -> Any:
     """Return a dictionary of the same derived class, with the state of that class (``defaultdict``)."""
     made = copy.copy(tree)
-    made.update(entries)
+    dict.update(made, entries)
     return made
 
 

@@ -222,7 +222,7 @@ def builder(
 def _filled(tree: Any, entries: list[Any], values: Any, arrays: Any) -> Any:
     """Return a dictionary of the same derived class, with the state of that class (``defaultdict``)."""
     made = copy.copy(tree)
-    made.update({key: item(values, arrays) for key, item in entries})
+    dict.update(made, {key: item(values, arrays) for key, item in entries})
     return made
 
 

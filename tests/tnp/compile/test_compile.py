@@ -6,7 +6,7 @@ import dataclasses
 import operator
 import threading
 import warnings
-from collections import OrderedDict, defaultdict, namedtuple
+from collections import Counter, OrderedDict, defaultdict, namedtuple
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +136,21 @@ def test_keywords() -> None:
 
 
 # Arguments and results.
+
+
+def test_counters_keep_their_counts() -> None:
+    """`Counter.update` adds, unlike that of other dictionaries."""
+
+    @eager
+    def function(counts: Any, x: Any) -> Any:
+        return Counter({**counts, "c": 2}), x * counts["a"], Counter(a=x)
+
+    counts = Counter(a=2, b=3)
+    for _ in range(2):
+        made, product, of_array = function(counts, ones(2))
+        assert made == Counter(a=2, b=3, c=2) and type(made) is Counter
+        assert product.tolist() == [2, 2] and of_array["a"].tolist() == [1, 1]
+    assert counts == Counter(a=2, b=3)
 
 
 def test_containers_in_and_out() -> None:
