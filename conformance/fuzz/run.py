@@ -25,7 +25,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 from unittest import mock
 
-from conformance.fuzz import branches, compare, compositions, drawing, guards, known, lists, modes
+from conformance.fuzz import branches, compare, compositions, containers, drawing, guards, known, lists, modes
 from conformance.fuzz.compare import Disagreement
 from conformance.fuzz.modes import Compared
 from conformance.fuzz.program import Call
@@ -39,6 +39,7 @@ PROGRAMS = {
     "compositions": compositions,
     "branches": branches,
     "lists": lists,
+    "containers": containers,
 }  # what is drawn besides calls of a function
 _PLACE = re.compile(r"\S+\.py:\d+|<lambda> \S+|\d+")
 SHRUNK_A_CAUSE = 2  # examples that are shrunk, per cause and process
@@ -271,7 +272,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--under",
         choices=("vmap", "grad", *PROGRAMS),
         help="vectorized_map against the loop; grad against differences; transforms of transforms against plain torch; "
-        "compiled programs of branches, views and writes, and of lists, against NumPy",
+        "compiled programs of branches, views and writes, of lists, and of containers and iterators, against NumPy",
     )
     backend = (
         "tnp.compile against eager: 'eager' runs the traced graph, 'default' compiles it, 'inductor' by Inductor alone"
@@ -326,6 +327,7 @@ def main(options: argparse.Namespace) -> int:
         "compositions": set(compositions.FUNCTIONS),
         "branches": set(branches.ARGUMENTS),
         "lists": set(lists.KINDS),
+        "containers": containers.NAMES,
     }.get(under, names)
     show(report, names, seed, time.monotonic() - start, options.examples, options.refusals)
     return 1 if report.unexplained or stopped else 0

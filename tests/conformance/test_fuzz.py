@@ -19,7 +19,7 @@ import pytest
 
 import tnp
 from conformance.__main__ import main
-from conformance.fuzz import branches, compositions, drawing, known, lists, modes, run
+from conformance.fuzz import branches, compositions, containers, drawing, known, lists, modes, run
 from conformance.fuzz.compare import Disagreement
 from conformance.fuzz.modes import Compared
 from conformance.fuzz.program import Base, Call, Items, Text, View, run_numpy
@@ -364,6 +364,15 @@ def test_programs_of_lists_are_drawn_and_compared(monkeypatch: pytest.MonkeyPatc
     assert compared("return a[5],").kind == "no error"
     monkeypatch.setattr(tnp, "compile", lambda f, **settings: real(lambda *x: f(*x, 1), **settings))
     assert compared("return a,").kind == compared("return a[5],").kind == "error"
+
+
+def test_programs_of_containers_are_drawn() -> None:
+    drawn = [containers.drawn(f"1:{index}") for index in range(40)]
+    assert [str(each) for each in drawn] == [str(containers.drawn(f"1:{index}")) for index in range(40)]
+    assert len(set(map(str, drawn))) == 40
+    assert {each.function for each in drawn} == containers.NAMES
+    report = run.run(Settings(seed=1, under="containers"), 0, 2)
+    assert (report.calls, report.compared, report.unexplained) == (2, 2, [])
 
 
 def test_compositions_are_drawn_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
