@@ -952,7 +952,7 @@ class _Loop:
         rows = {backend.storage_of(tensor) for kind in self.lists.values() for tensor in Part(kind.tree).tensors}
         return (
             bool(self.lists or EXPRESSION in self.variables.lines)
-            and all(isinstance(self.before[name], (bool, int, float, complex, Undefined)) for name in self.parts)
+            and all(isinstance(x, Undefined) or python_type(x) for x in map(self.before.get, self.parts))
             and rows.issuperset(map(backend.storage_of, traced.graph[1]))
             and not any(traced.graph[0].children())  # blocks, of which Python would trace each by itself
         )

@@ -223,6 +223,26 @@ def test_the_graph_does_not_grow_with_the_steps() -> None:
     assert_same(numpy.float64(500 * 7), compiled(np.ones(500)))
 
 
+def test_a_loop_that_reads_nothing_but_what_it_carries_is_one() -> None:
+    """Its scalars are arrays' elements, not Python's numbers, of which Python would compute the list."""
+    found = []
+    for steps in (100, 500):
+
+        def pendulum(x: Any, steps: int = steps) -> Any:
+            angle, speed, angles = x[0], x[1], []
+            for _ in range(steps):
+                speed += 0.02 * (-np.sin(angle) - 0.1 * speed)
+                angle += 0.02 * speed
+                angles.append(angle)
+            return np.array(angles)
+
+        compiled = np.compile(pendulum, backend="eager", fullgraph=True)
+        x = numpy.array([1.0, 0.5])
+        numpy.testing.assert_allclose(compiled(np.asarray(x)), np.asnumpy(pendulum(np.asarray(x))), rtol=1e-12)
+        found.append(len(str(compiled.graph(np.asarray(x))).splitlines()))
+    assert found[0] == found[1] < 100
+
+
 def some(xp: Any, x: Any) -> Any:
     out, places = [], [-1]
     for i in range(STEPS):
