@@ -28,6 +28,7 @@ from tnp._core.base import ndarray
 
 _MOST_OBJECTS = 2**18  # that are looked at
 _NO_STATE = frozenset({type(None), bool, int, float, complex, str, bytes, range, slice, np.ufunc, types.CodeType})
+_LARGE = 2**27  # bytes: what a block writes to a larger array of NumPy's own is not noticed
 _OURS = frozenset({"tnp", "backend_torch", "torch"})  # packages whose objects are arrays, or have no state
 _LOOKS_AT = (isinstance, issubclass, type, id, len, repr, str, hash, bool, callable, iter, getattr, hasattr)
 """Functions that change nothing of what they are given."""
@@ -158,7 +159,7 @@ class Surroundings:
 
     def _contents(self, value: Any) -> Iterable[Any]:
         known = next((each for each in _CONTENTS if isinstance(value, each)), None)
-        if known is not None:
+        if known is not None and not (known is np.ndarray and value.nbytes > _LARGE):
             contents = _CONTENTS[known]
             self.kept[id(value)] = value, contents, contents.copied(value)
         if isinstance(value, types.FunctionType):
@@ -254,7 +255,8 @@ def _cells(function: Any) -> Iterator[Any]:
 def _is_programs(value: Any) -> bool:
     """Whether a class or a module is the program's own."""
     name = value.__name__ if isinstance(value, types.ModuleType) else value.__module__
-    return not _is_ours(name) and not _is_compiled(name) and not _file(name).startswith(installed())
+    is_named = isinstance(name, str)  # a class may have any
+    return is_named and not _is_ours(name) and not _is_compiled(name) and not _file(name).startswith(installed())
 
 
 def _is_ours(module: str) -> bool:
