@@ -318,11 +318,18 @@ def test_compiled_calls_are_compared_too() -> None:
     assert [f.source for f in report.unexplained] == []
 
 
-def test_programs_of_branches_are_drawn_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = [str(branches.drawn(f"1:{index}")) for index in range(4)]
-    assert drawn == [str(branches.drawn(f"1:{index}")) for index in range(4)] and len(set(drawn)) == 4
-    report = run.run(Settings(seed=1, under="branches"), 0, 2)
+def check_drawn(module: Any, count: int) -> list[Any]:
+    """That a seed draws the same programs each time, of which the first two agree; return them."""
+    drawn = [module.drawn(f"1:{index}") for index in range(count)]
+    texts = list(map(str, drawn))
+    assert texts == [str(module.drawn(f"1:{index}")) for index in range(count)] and len(set(texts)) == count
+    report = run.run(Settings(seed=1, under=module.__name__.rpartition(".")[2]), 0, 2)
     assert (report.calls, report.compared, report.unexplained) == (2, 2, [])
+    return drawn
+
+
+def test_programs_of_branches_are_drawn_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_drawn(branches, 4)
 
     def compared(source: str, **options: Any) -> Any:
         given = {"function": "apart", "is_numpys": False, "fullgraph": False, "backend": "eager", **options}
@@ -341,10 +348,7 @@ def test_programs_of_branches_are_drawn_and_compared(monkeypatch: pytest.MonkeyP
 
 
 def test_programs_of_lists_are_drawn_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = [str(lists.drawn(f"1:{index}")) for index in range(4)]
-    assert drawn == [str(lists.drawn(f"1:{index}")) for index in range(4)] and len(set(drawn)) == 4
-    report = run.run(Settings(seed=1, under="lists"), 0, 2)
-    assert (report.calls, report.compared, report.unexplained) == (2, 2, [])
+    check_drawn(lists, 4)
 
     def compared(source: str, **options: Any) -> Any:
         given = {"function": "numbers", "is_numpys": False, "fullgraph": False, "backend": "eager", **options}
@@ -367,12 +371,7 @@ def test_programs_of_lists_are_drawn_and_compared(monkeypatch: pytest.MonkeyPatc
 
 
 def test_programs_of_containers_are_drawn() -> None:
-    drawn = [containers.drawn(f"1:{index}") for index in range(40)]
-    assert [str(each) for each in drawn] == [str(containers.drawn(f"1:{index}")) for index in range(40)]
-    assert len(set(map(str, drawn))) == 40
-    assert {each.function for each in drawn} == containers.NAMES
-    report = run.run(Settings(seed=1, under="containers"), 0, 2)
-    assert (report.calls, report.compared, report.unexplained) == (2, 2, [])
+    assert {each.function for each in check_drawn(containers, 40)} == containers.NAMES
 
 
 def test_compositions_are_drawn_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
