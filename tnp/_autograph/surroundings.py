@@ -39,7 +39,7 @@ class EffectError(trace_state.OfTracing, NotImplementedError):
 
 
 class _Contents(NamedTuple):
-    """How the contents of a class of containers are copied, put back, and compared."""
+    """How the contents of a class of containers are copied, and put back."""
 
     copied: Callable[[Any], Any]
     put: Callable[[Any, Any], None]
@@ -82,7 +82,6 @@ _CONTENTS: dict[type, _Contents] = {
     array.array: _Contents(lambda container: container[:], _put_slice),
     np.ndarray: _Contents(np.copy, _put_array),
 }
-_CLASSES = tuple(_CONTENTS)
 
 
 class Surroundings:
@@ -340,7 +339,7 @@ def check_given(values: Iterable[Any]) -> None:
 
 
 def _changed_by_another_name(line: str) -> EffectError:
-    why = "values decide whether two variables are one list, and it is changed"
+    why = "values decide whether two variables are one list or dictionary, and it is changed"
     return EffectError(f"{line}: {why}, but each has its own in a graph: change a copy of it").because(why, line)
 
 

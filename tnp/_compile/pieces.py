@@ -32,7 +32,7 @@ from tnp._transforms import pytree
 
 _MOST = 4  # traces of a part with open sizes; then Python runs it for other arguments
 _MOST_MISSES = 16  # calls without a trace for their arguments: to ask for one takes longer than most parts
-_FEW = 16  # operations of small arrays: Python runs a part that takes no longer, as the call of a part takes 3 to 6 µs
+_FEW = 16  # operations of small arrays: Python runs a part that takes no longer, as the call of a part takes 3 to 8 µs
 _FEW_OF_NUMBERS = 32  # the same of numbers alone: one operation takes 0.1 µs
 _UNREACHED, _COMPILED = "not reached yet", ""
 _ENOUGH_CALLS = 64  # after which a part that no call has reached is not expected to be
