@@ -183,5 +183,5 @@ def _text(part: Mapping[str, _Asked]) -> str:
         function = f"reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>({name}::call))"
         methods.append(f'  {{"{name}", {function}, METH_FASTCALL, ""}},')
     return "\n".join(
-        [*headers, _HEAD, inductor_vector_code.MASKS, _GIVEN, *bodies, _MODULE.format(methods="\n".join(methods))]
+        [*headers, _HEAD, inductor_vector_code.PREFIX, _GIVEN, *bodies, _MODULE.format(methods="\n".join(methods))]
     )

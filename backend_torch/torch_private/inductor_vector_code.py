@@ -36,32 +36,129 @@ _EXP = """[](auto const& v) {
 }"""
 
 
-MASKS = """
+PREFIX = """
+// torch keeps a sum in memory on the heap, which takes four times as long as in a register. That is only possible if
+// nothing takes the address of `now`: the sums of whole chunks lie elsewhere. They are added in pairs, as torch's.
+template <typename T>
+struct ChunkSums {
+  std::vector<T> sums;
+  uint64_t chunks = 0;
+};
+template <typename T>
+__attribute__((noinline)) ChunkSums<T>* with_chunk(ChunkSums<T>* earlier, T sum) {
+  if (!earlier) earlier = new ChunkSums<T>();
+  for (uint64_t left = earlier->chunks++; left & 1; left >>= 1) {
+    sum = earlier->sums.back() + sum;
+    earlier->sums.pop_back();
+  }
+  earlier->sums.push_back(sum);
+  return earlier;
+}
+template <typename T, uint64_t K>
+struct RegisterSum {
+  T now = T(0), second = T(0), third = T(0), fourth = T(0);
+  uint64_t index = 0;
+  ChunkSums<T>* earlier = nullptr;
+  RegisterSum() = default;
+  RegisterSum(uint64_t) {}
+  RegisterSum(const RegisterSum&) = delete;
+  ~RegisterSum() { delete earlier; }
+};
+template <typename T, uint64_t K>
+inline T put_sum(RegisterSum<T, K>* c, T sum) {
+  c->now = c->second;
+  c->second = c->third;
+  c->third = c->fourth;
+  c->fourth = sum;
+  if (++c->index == K) {
+    c->earlier = with_chunk(c->earlier, T((c->now + c->second) + (c->third + c->fourth)));
+    c->now = c->second = c->third = c->fourth = T(0);
+    c->index = 0;
+  }
+  return sum;
+}
+template <typename T, uint64_t K>
+inline T cascade_sum_combine(T& data, RegisterSum<T, K>* c) { return put_sum(c, T(c->now + data)); }
+template <typename T, uint64_t K>
+inline T cascade_sum_combine(T& data, int64_t tail_size, RegisterSum<T, K>* c) {
+  return put_sum(c, T::set(c->now, c->now + data, tail_size));
+}
+template <typename T, uint64_t K>
+inline T cascade_sum_final(RegisterSum<T, K>* c) {
+  T result = (c->now + c->second) + (c->third + c->fourth);
+  if (c->earlier)
+    for (auto sum = c->earlier->sums.rbegin(); sum != c->earlier->sums.rend(); ++sum) result = *sum + result;
+  return result;
+}
+#define CascadeSumHelper RegisterSum
+
 // torch stores a mask's lanes one by one into a register of bytes and that into memory: 9 ns for each element. It loads
 // them by a branch for each: 6 ns.
 #if defined(CPU_CAPABILITY_AVX512) || defined(CPU_CAPABILITY_AVX2)
 namespace at::vec { inline namespace CPU_CAPABILITY {
-#define TNP_STORE(T, N) \\
-template <> inline void VecMask<T, N>::store(bool* b, int count) { \\
-  alignas(64) int_same_size_t<T> lanes[VecMask<T, N>::size()]; \\
-  mask_.store(lanes); \\
-  if (count == size()) { for (int i = 0; i < size(); i++) b[i] = lanes[i] & 1; } \\
-  else { for (int i = 0; i < count; i++) b[i] = lanes[i] & 1; } \\
+#if defined(CPU_CAPABILITY_AVX512)
+inline __m512i bits_of(__m512 lanes) { return _mm512_castps_si512(lanes); }
+inline __m512i bits_of(__m512d lanes) { return _mm512_castpd_si512(lanes); }
+inline __m512i bits_of(__m512i lanes) { return lanes; }
+template <typename T> inline Vectorized<T> lanes_of(__m512i bits) {
+  if constexpr (std::is_same_v<T, float>) return _mm512_castsi512_ps(bits);
+  else if constexpr (std::is_same_v<T, double>) return _mm512_castsi512_pd(bits);
+  else return bits;
 }
+template <typename T, int N> inline void store_mask(const VectorizedN<T, N>& mask, bool* b, int count) {
+  constexpr int lanes = Vectorized<T>::size();
+  for (int i = 0; i < N; i++) {
+    const __m512i bits = bits_of(mask[i]);
+    __m128i bytes = lanes == 16 ? _mm512_cvtepi32_epi8(bits) : _mm512_cvtepi64_epi8(bits);
+    const int here = std::min(std::max(count - i * lanes, 0), lanes);
+    _mm_mask_storeu_epi8(b + i * lanes, (1 << here) - 1, _mm_and_si128(bytes, _mm_set1_epi8(1)));
+  }
+}
+template <typename T, int N> inline VectorizedN<T, N> load_mask(const bool* b, int count) {
+  constexpr int lanes = Vectorized<T>::size();
+  VectorizedN<T, N> mask;
+  for (int i = 0; i < N; i++) {
+    const int here = std::min(std::max(count - i * lanes, 0), lanes);
+    const __m128i bytes = _mm_maskz_loadu_epi8((1 << here) - 1, b + i * lanes);
+    const __m512i bits = lanes == 16 ? _mm512_cvtepu8_epi32(bytes) : _mm512_cvtepu8_epi64(bytes);
+    mask[i] = lanes_of<T>(lanes == 16 ? _mm512_sub_epi32(_mm512_setzero_si512(), bits)
+                                      : _mm512_sub_epi64(_mm512_setzero_si512(), bits));
+  }
+  return mask;
+}
+#else
+template <typename T, int N> inline void store_mask(const VectorizedN<T, N>& mask, bool* b, int count) {
+  alignas(64) int_same_size_t<T> lanes[VectorizedN<T, N>::size()];
+  mask.store(lanes);
+  for (int i = 0; i < count; i++) b[i] = lanes[i] & 1;
+}
+template <typename T, int N> inline VectorizedN<T, N> load_mask(const bool* b, int count) {
+  alignas(64) int_same_size_t<T> lanes[VectorizedN<T, N>::size()] = {};
+  for (int i = 0; i < count; i++) lanes[i] = -int_same_size_t<T>(b[i]);
+  return VectorizedN<T, N>::loadu(lanes);
+}
+#endif
 #define TNP_LOAD(T, N, U) \\
-template <> template <> inline VecMask<T, N> VecMask<T, N>::from<U>(U* b, int count) { \\
-  alignas(64) int_same_size_t<T> lanes[VecMask<T, N>::size()] = {}; \\
-  if (count == size()) { for (int i = 0; i < size(); i++) lanes[i] = -int_same_size_t<T>(b[i]); } \\
-  else { for (int i = 0; i < count; i++) lanes[i] = -int_same_size_t<T>(b[i]); } \\
-  return VectorizedN<T, N>(VectorizedN<T, N>::loadu(lanes)); \\
-} \\
-template <> template <> inline VecMask<T, N> VecMask<T, N>::from<U>(U* b) { return from(b, size()); }
-#define TNP_MASK(T, N) TNP_STORE(T, N) TNP_LOAD(T, N, bool) TNP_LOAD(T, N, const bool)
+template <> template <> inline VecMask<T, N> VecMask<T, N>::from<U>(U* b, int n) { return load_mask<T, N>(b, n); } \\
+template <> template <> inline VecMask<T, N> VecMask<T, N>::from<U>(U* b) { return load_mask<T, N>(b, size()); }
+#define TNP_MASK(T, N) \\
+template <> inline void VecMask<T, N>::store(bool* b, int count) { store_mask<T, N>(mask_, b, count); } \\
+TNP_LOAD(T, N, bool) TNP_LOAD(T, N, const bool)
 TNP_MASK(float, 1) TNP_MASK(double, 1) TNP_MASK(double, 2) TNP_MASK(int32_t, 1) TNP_MASK(int64_t, 1)
 TNP_MASK(int64_t, 2)
-#undef TNP_STORE
 #undef TNP_LOAD
 #undef TNP_MASK
+// torch converts these by a branch for each lane.
+template <> struct VecMaskCast<int32_t, 1, double, 2> {
+  static inline VecMask<int32_t, 1> apply(const VecMask<double, 2>& mask) {
+    return mask.template cast<int64_t, 2>().template cast<int32_t, 1>();
+  }
+};
+template <> struct VecMaskCast<double, 2, int32_t, 1> {
+  static inline VecMask<double, 2> apply(const VecMask<int32_t, 1>& mask) {
+    return mask.template cast<int64_t, 2>().template cast<double, 2>();
+  }
+};
 }}
 #endif
 """

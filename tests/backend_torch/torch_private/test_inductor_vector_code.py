@@ -77,6 +77,41 @@ def test_other_dtypes() -> None:
         torch.testing.assert_close(one, expected)
 
 
+def test_sums_of_many_chunks() -> None:
+    """A chunk is 4,096 vectors: here more than 15 for each thread, and a rest that fills no vector."""
+    generator = np.random.default_rng(0)
+    for dtype in (np.float32, np.float64):
+        numbers = generator.uniform(0.5, 1, 2**22 + 5).astype(dtype)
+        table = numbers[: 2**22].reshape(2**20, 4)
+        inputs = [torch.from_numpy(numbers), torch.from_numpy(table)]
+        function = lambda tensors: (tensors[0].sum(), tensors[1].sum(0), (tensors[1] * 2).sum(1))  # noqa: E731
+        whole, columns, rows = Executable(trace(function, inputs)).program(inputs)(list(inputs))
+        rtol = 2e-7 if dtype is np.float32 else 1e-15
+        np.testing.assert_allclose(whole, numbers.sum(dtype=np.longdouble), rtol=rtol)
+        np.testing.assert_allclose(columns, table.sum(0, dtype=np.longdouble), rtol=20 * rtol)
+        np.testing.assert_allclose(rows, 2 * table.sum(1, dtype=np.longdouble), rtol=2 * rtol)
+
+
+@pytest.mark.parametrize("size", [SIZE + rest for rest in (0, 1, 7, 8, 15)])
+def test_masks_of_every_dtype(size: int) -> None:
+    """Loaded, stored and converted from one number of lanes to another, with a rest that fills no vector."""
+    dtypes = torch.float32, torch.float64, torch.int32, torch.int64
+    generator = np.random.default_rng(size)
+    inputs = [torch.from_numpy(generator.integers(0, 3, size)).to(dtype) for dtype in dtypes]
+    inputs.append(torch.from_numpy(generator.integers(0, 2, size).astype(bool)))
+
+    def function(tensors: list[Tensor]) -> list[Tensor]:
+        single, double, short, long, flags = tensors
+        masks = [each == 1 for each in (single, double, short, long)]
+        mixed = (masks[0] & masks[1]) | (masks[2] & ~masks[3]) | (flags ^ masks[1])
+        chosen = [torch.where(flags, each, -each) for each in (single, double, short, long)]
+        return [*masks, mixed, *chosen, torch.where(masks[0], double, -double), torch.where(masks[1], short, -short)]
+
+    got = Executable(trace(function, inputs)).program(inputs)(list(inputs))
+    for one, expected in zip(got, function(inputs), strict=True):
+        assert torch.equal(one, expected)
+
+
 def test_scope_is_left() -> None:
     """Inductor's own code, compiled outside the scope, stays its own."""
     from torch._inductor.codegen.cpp import CppVecOverrides
