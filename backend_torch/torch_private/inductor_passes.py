@@ -32,9 +32,13 @@ def put(patches: Patches) -> list[Undo]:
     written buffer may then run before the write (https://github.com/pytorch/pytorch/issues/185509, and 177631 before
     torch 2.13).
 
+    A result may take the place of an operand that is a part of a concatenation, whose memory then goes to another
+    result although this one is still read (as in https://github.com/pytorch/pytorch/issues/100314).
+
     Before torch 2.13 it also asks ``torch.iinfo`` for the size of a bool, which raises.
     """
     from torch._inductor import lowering
+    from torch._inductor.codegen.wrapper import PythonWrapperCodegen
     from torch._inductor.dependencies import StarDep, WeakDep
     from torch._inductor.fx_passes import post_grad, reinplace
     from torch._inductor.scheduler import SchedulerNode
@@ -53,6 +57,13 @@ def put(patches: Patches) -> list[Undo]:
         again(loop, *args, **kwargs)
         found = functools.reduce(lambda known, each: known.with_read(each), order, loop.read_writes)
         loop.set_read_writes(found.rename(loop.mutation_renames))
+
+    reusable = PythonWrapperCodegen.can_reuse
+
+    def can_reuse(code: Any, operand: Any, result: Any = None) -> bool:
+        """Whether memory may be used again: in place if there is a result, which then owns it."""
+        is_part = result is not None and operand.node is not None and operand.node.get_inputs_that_alias_output()
+        return not is_part and reusable(code, operand, result)
 
     cast = lowering.to_dtype_bitcast
 
@@ -77,6 +88,7 @@ def put(patches: Patches) -> list[Undo]:
         replaced_item(copies, clone, (patches.either(_never, condition), source)),
         replaced_item(reinplace.inplaceable_ops, scatter, operation),
         replaced_attribute(reinplace, "compute_overlapping_tensors", patches.either(_all_of, overlapping)),
+        replaced_attribute(PythonWrapperCodegen, "can_reuse", patches.either(can_reuse, reusable)),
         replaced_attribute(SchedulerNode, "recompute_size_and_body", patches.either(recompute, again)),
         *([replaced_attribute(lowering, "to_dtype_bitcast", patches.either(shown, cast))] if _ASKS_BOOLS else []),
     ]

@@ -333,6 +333,14 @@ ROWS = [
     ),
     Row(
         "inductor_passes",
+        "torch._inductor.codegen.wrapper.PythonWrapperCodegen",
+        "Inductor gives the memory of a concatenation away while a result in one of its parts is still read",
+        patched="the method that says what may be written to in place; while tnp compiles, in that thread",
+        link=_ISSUE + "100314",
+        test=_MENDED + "test_inductor_reuses_concatenations",
+    ),
+    Row(
+        "inductor_passes",
         "torch._inductor.lowering",
         "Inductor can't show a bool as a byte, nor a byte as a bool",
         patched="to_dtype_bitcast, of bools; while tnp compiles, in that thread",

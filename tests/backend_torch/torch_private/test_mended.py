@@ -77,6 +77,16 @@ def test_inductor_writes_to_expanded_tensors() -> None:
     assert not torch.equal(torch.compile(function)(x, place), function(x, place))
 
 
+def compiled(function: Callable[[Tensor], list[Tensor]], x: Tensor) -> Tensor:
+    """The first result of a function that Inductor compiles."""
+    mode = FakeTensorMode()
+    with tracing(TracingContext(mode)), config.patch(force_disable_caches=True):
+        graph, fake = make_fx(function, tracing_mode="fake")(x), mode.from_tensor(x)
+        FakeTensorProp(graph, mode).propagate_dont_convert_inputs(fake)
+        code: Any = compile_fx_inner(graph, [fake])
+    return code([x])[0]
+
+
 def wiped(x: Tensor) -> list[Tensor]:
     def written(memory: Tensor, value: float | Tensor) -> Tensor:
         value = value if isinstance(value, Tensor) else torch.full((3, 3), value, dtype=torch.float64)
@@ -93,16 +103,23 @@ def wiped(x: Tensor) -> list[Tensor]:
 
 
 def test_inductor_forgets_what_a_loop_waits_for() -> None:
-    x, mode = torch.arange(3.0, dtype=torch.float64), FakeTensorMode()
-
-    def result() -> Tensor:
-        with tracing(TracingContext(mode)), config.patch(force_disable_caches=True):
-            graph, fake = make_fx(wiped, tracing_mode="fake")(x), mode.from_tensor(x)
-            FakeTensorProp(graph, mode).propagate_dont_convert_inputs(fake)
-            code: Any = compile_fx_inner(graph, [fake])
-        return code([x])[0]
-
+    x = torch.arange(3.0, dtype=torch.float64)
     if torch.__version__ < "2.14":
-        assert not torch.equal(result(), wiped(x)[0])
+        assert not torch.equal(compiled(wiped, x), wiped(x)[0])
     with inductor.PATCHES.applied():
-        assert torch.equal(result(), wiped(x)[0])
+        assert torch.equal(compiled(wiped, x), wiped(x)[0])
+
+
+def joined(x: Tensor) -> list[Tensor]:
+    low, high = x[:1] * 2, x[1:2] * 3
+    found = torch.where(x[:1] > 0, low, torch.cat([low, high]).mean())  # in the place of `low`, a part of the two
+    last = torch.sort(torch.sort(x + found)[0][:2] * 5)[0]  # what is sorted lies where the two were
+    return [found, last, torch.sort((last[0] * x[:, None] * x).reshape(-1))[0]]
+
+
+def test_inductor_reuses_concatenations() -> None:
+    x = torch.arange(1.0, 7, dtype=torch.float64)
+    if torch.__version__ < "2.14":
+        assert not torch.equal(compiled(joined, x), joined(x)[0])
+    with inductor.PATCHES.applied():
+        assert torch.equal(compiled(joined, x), joined(x)[0])
