@@ -36,7 +36,6 @@ from backend_torch.graphs.loop_code import (
 from backend_torch.graphs.loop_operations import (
     EMPTY,
     IN_PLACE_VIEWS,
-    LONGEST_SORT,
     REINTERPRETING,
     Operation,
     broadcast,
@@ -214,7 +213,7 @@ def whole(
         code.calls = []
         for graph in [each for each in module.modules() if isinstance(each, GraphModule)]:
             linalg.choose(graph)
-            sorting.choose(graph, LONGEST_SORT + 1)
+            sorting.choose(graph, long_alone=True)
     given, results = [], []
     for index, example in enumerate(examples):
         _check(example)

@@ -34,7 +34,6 @@ _MOST_PRODUCTS = 1 << 18  # multiplications in a matrix product; a library compu
 _MOST_WITH_VECTORS = 1 << 22  # the same where one matrix is a vector: reading the other one takes the time
 _MOST_COMPLEX_PRODUCTS = 1 << 12  # these have no vectors here
 _LARGEST_TABLE = 1 << 16
-LONGEST_SORT = 1 << 10  # elements; of more, NumPy's vectorised sort takes less time
 _MOST_TWICE = 4  # operations for an element that are done twice rather than kept in memory
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -883,7 +882,7 @@ class Operation:
             return value, constant(0, torch.int64, ())
         axis %= len(value.shape)
         n = value.shape[axis]
-        if n > LONGEST_SORT:
+        if sorting.is_long(value.shape, axis):
             raise Unsupported("a sort of many elements is NumPy's")
         line, spare = code.new(value.dtype, (n,)), code.new(torch.int64 if has_order else value.dtype, (n,))
         places, order = (code.new(torch.int64, shape) if has_order else None for shape in ((n,), value.shape))
@@ -1220,6 +1219,7 @@ _OTHERS: dict[Any, Callable[[Operation], Any]] = {
     sorting.SEARCH: Operation.searchsorted,
     histograms.HISTOGRAM: Operation.histogram,
     sorting.PARTITION: Operation.partition,
+    sorting.AT_PLACES: Operation.partition,
     sorting.ARGPARTITION: Operation.argpartition,
     torch.ops.tnp.last_of_same: Operation.last_of_same,
     open_slices.PADDED: Operation.padded_slices,

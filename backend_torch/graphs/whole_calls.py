@@ -17,7 +17,7 @@ from torch.fx import GraphModule, Node
 
 from backend_torch.graphs import graph_copies
 from backend_torch.graphs.graph import Graph
-from backend_torch.kernels import indexing, linalg, products, reductions, sorting
+from backend_torch.kernels import indexing, linalg, products, reductions, scans, sorting
 from backend_torch.kernels.graph_operations import KERNELS
 from backend_torch.torch_private import light_imports, traces, trees
 from backend_torch.torch_private.operators import schema_of
@@ -27,6 +27,7 @@ Program = Callable[[list[Tensor]], Sequence[Tensor]]
 aten = torch.ops.aten
 _REDUCTIONS = {aten.amax.default: reductions.amax, aten.amin.default: reductions.amin}
 _LIBRARIES = {
+    aten.cumprod.default, aten.cumsum.default,
     aten._fft_c2c.default, aten._fft_c2r.default, aten._fft_r2c.default, aten._linalg_check_errors.default,
     aten._linalg_det.default, aten._linalg_eigh.default, aten._linalg_slogdet.default, aten._linalg_solve_ex.default,
     aten._linalg_svd.default, aten.bmm.default, aten.i0.default, aten.linalg_cholesky_ex.default,
@@ -39,7 +40,7 @@ _MANY = 1 << 11  # elements for which NumPy's vectors take less time than C++ wi
 
 def choose(module: GraphModule) -> None:
     """Let a graph without writes call what eager code calls: NumPy for small matrices, its own sort, and the like."""
-    for kernels in (products, sorting, indexing, linalg):
+    for kernels in (products, sorting, scans, indexing, linalg):
         kernels.choose(module)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch.autograd import forward_ad
+from torch.fx import Graph, Node
 
 from backend_torch.tensors import trace_state
 from backend_torch.torch_private import inductor_code
@@ -39,6 +40,20 @@ def _in_order(function: Function) -> Function:
         return result.contiguous() if isinstance(result, Tensor) else tuple([each.contiguous() for each in result])
 
     return run
+
+
+def memory_order(value: Tensor) -> list[int] | None:
+    """Return the axes of a tensor as they lie in memory, from the one with the widest steps; None if there are gaps."""
+    strides = value.stride()
+    axes = sorted(range(value.dim()), key=lambda axis: -strides[axis])
+    return axes if value.permute(axes).is_contiguous() else None
+
+
+def called(graph: Graph, function: Any, value: Tensor, *args: Any) -> Node:
+    """Add to a graph the call of an operation whose result is like ``value``."""
+    made = graph.call_function(function, args)
+    made.meta["val"] = value
+    return made
 
 
 def operation(schema: str, kernel: Function, steps: Function, shape: Function | None = None) -> Function:

@@ -17,9 +17,6 @@ from backend_torch.tensors.out_of_memory import explaining
 
 Tensor = torch.Tensor
 
-_MANY = 16
-"""For more places than this, all elements are sorted: a partition looks at each element once for each place."""
-
 
 @explaining
 def arranged(lanes: Tensor, places: Sequence[int] | None) -> Tensor:
@@ -27,11 +24,17 @@ def arranged(lanes: Tensor, places: Sequence[int] | None) -> Tensor:
 
     None stands for all places.
     """
-    if places is None or len(places) > _MANY:
+    if places is None or len(places) > sorting.MANY_PLACES:
         return sorting.sort(lanes, -1)
     last = lanes.shape[-1] - 1
     kth = sorted({*places, last} if has_nan(lanes.dtype) else set(places))
     return sorting.partition(lanes, -1, kth)
+
+
+def arranged_for(lanes: Tensor, places: Sequence[Tensor]) -> Tensor:
+    """Partition each lane for its own places; a NaN is last."""
+    last = torch.full_like(places[0][..., :1], lanes.shape[-1] - 1)
+    return sorting.at_places(lanes, -1, torch.cat([*places, last], -1))
 
 
 def at(lanes: Tensor, places: np.ndarray) -> Tensor:

@@ -9,6 +9,7 @@ devices, while a gradient is recorded, and where values are unknown.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -16,9 +17,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.fx import Graph, GraphModule, Node
+from torch.fx import GraphModule, Node
 
 from backend_torch.kernels import graph_operations, host, reductions
+from backend_torch.kernels.graph_operations import called
 from backend_torch.kernels.order import has_nan, nan_class, ordered, precedes, restored, reversed_order
 from backend_torch.native import heads
 from backend_torch.tensors import trace_state
@@ -30,7 +32,10 @@ from backend_torch.torch_private import traces
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
+MANY_PLACES = 16
+"""For more places than this, all elements are sorted: a partition looks at each element once for each place."""
 _SAMPLE = 64  # the number of values that tell whether most are equal to others
+_LEAST, _LEAST_LINE = 1 << 10, 16  # elements of all lines and of one, from which NumPy's vectors pay in a compiled loop
 _SHORT, _MANY = 32, 4096  # NumPy's stable sort of shorter lines, or of fewer values, takes less time than the detour
 
 
@@ -44,7 +49,7 @@ def sort(tensor: Tensor, dim: int, stable: bool = False, descending: bool = Fals
             host.array(result).sort(axis=dim, kind="stable" if stable else None)
         return result
     if tensor.is_complex():
-        return tensor.gather(dim, argsort(tensor, dim, stable=True))
+        return _complex_sort(tensor, dim)
     return restored(torch.sort(_keys(tensor), dim=dim, stable=stable)[0], tensor.dtype)
 
 
@@ -121,8 +126,13 @@ for _name, _kernel, _dtype in (
     graph_operations.direct(_name, _kernel)
 
 
-def choose(module: GraphModule, least: int = 1) -> None:
-    """Let graphs sort lines of at least so many elements as eager code does, or partition them for a few places."""
+def is_long(shape: Sequence[int], dim: int) -> bool:
+    """Whether NumPy's vectors sort the lines along an axis in less time than C++ without a call."""
+    return bool(shape) and shape[dim] >= _LEAST_LINE and math.prod(shape) > _LEAST
+
+
+def choose(module: GraphModule, long_alone: bool = False) -> None:
+    """Let graphs sort as eager code does, or partition for a few places: all lines, or those that are long."""
     graph, ops = module.graph, torch.ops.tnp
     for node in graph.find_nodes(op="call_function", target=aten.sort.stable):
         values, stable = node.args[0], node.kwargs["stable"]
@@ -130,38 +140,31 @@ def choose(module: GraphModule, least: int = 1) -> None:
         dim = node.kwargs.get("dim", -1) % max(value.dim(), 1)
         if value.device.type != "cpu" or node.kwargs.get("descending"):
             continue
-        if not isinstance(value.numel(), int) or not value.numel() or (value.dim() and value.shape[dim] < least):
+        if not isinstance(value.numel(), int) or not value.numel() or (long_alone and not is_long(value.shape, dim)):
             continue
         mode = traces.new_fake_mode()  # the values of a trace that is over have no operations
         value, made_of, places_of = [traces.like(mode, each) for each in (value, *node.meta["val"])]
-        strides = made_of.stride()
-        axes = sorted(range(value.dim()), key=lambda axis: -strides[axis])  # as they lie in memory
-        if not made_of.permute(axes).is_contiguous():
+        axes = graph_operations.memory_order(made_of)
+        if axes is None:
             continue
         parts = {part.args[1]: part for part in node.users}
         moved = [each.permute(axes) for each in (value, made_of, places_of)]
         with graph.inserting_before(node):
-            lines, along = _called(graph, aten.permute.default, moved[0], values, axes), axes.index(dim)
+            lines, along = called(graph, aten.permute.default, moved[0], values, axes), axes.index(dim)
             if 1 in parts:
-                order = _called(graph, ops.order.default, moved[2], lines, along, stable)
-                made = {0: _called(graph, aten.gather.default, moved[1], lines, along, order), 1: order}
+                order = called(graph, ops.order.default, moved[2], lines, along, stable)
+                made = {0: called(graph, aten.gather.default, moved[1], lines, along, order), 1: order}
             elif (places := _places_read(parts[0], dim)) is not None:
-                made = {0: _called(graph, ops.partitioned.default, moved[1], lines, along, *places)}
+                made = {0: called(graph, ops.partitioned.default, moved[1], lines, along, *places)}
             else:
-                made = {0: _called(graph, ops.sorted.default, moved[1], lines, along, stable)}
+                made = {0: called(graph, ops.sorted.default, moved[1], lines, along, stable)}
             back = [axes.index(axis) for axis in range(value.dim())]
             for place, part in parts.items():
-                result = _called(graph, aten.permute.default, node.meta["val"][place], made[place], back)
+                result = called(graph, aten.permute.default, node.meta["val"][place], made[place], back)
                 part.replace_all_uses_with(result)
         for each in (*parts.values(), node):
             graph.erase_node(each)
     module.recompile()
-
-
-def _called(graph: Graph, function: Any, value: Tensor, *args: Any) -> Node:
-    made = graph.call_function(function, args)
-    made.meta["val"] = value
-    return made
 
 
 def _places_read(values: Node, dim: int) -> tuple[list[int], list[Node]] | None:
@@ -201,6 +204,26 @@ def argpartition(tensor: Tensor, dim: int, kth: Sequence[int]) -> Tensor:
     return _argpartition(tensor, dim, list(kth)) if kth else torch.ones_like(tensor, dtype=torch.int64).cumsum(dim) - 1
 
 
+def at_places(tensor: Tensor, dim: int, places: Tensor) -> Tensor:
+    """Partition the values for other places in each line, or sort them where that takes less time."""
+    return _by_numpy_at(tensor, dim, places) if host.computes(tensor, places) else _at_places(tensor, dim, places)
+
+
+def _by_numpy_at(tensor: Tensor, dim: int, places: Tensor) -> Tensor:
+    kth = np.unique(host.array(places))
+    return partition(tensor, dim, kth.tolist()) if kth.size <= MANY_PLACES else sort(tensor, dim)
+
+
+_at_places = graph_operations.operation(
+    "at_places(Tensor values, int dim, Tensor places) -> Tensor",
+    _by_numpy_at,
+    lambda values, dim, places: sort(values, dim),
+)
+_complex_sort = graph_operations.operation(
+    "complex_sort(Tensor values, int dim) -> Tensor",
+    sort,
+    lambda values, dim: values.gather(dim, argsort(values, dim, stable=True)),
+)
 _partition = graph_operations.operation(
     "partition(Tensor values, int dim, SymInt[] kth) -> Tensor", partition, lambda values, dim, kth: sort(values, dim)
 )
@@ -210,6 +233,7 @@ _argpartition = graph_operations.operation(
     lambda values, dim, kth: argsort(values, dim),
 )
 PARTITION, ARGPARTITION = torch.ops.tnp.partition, torch.ops.tnp.argpartition
+AT_PLACES = torch.ops.tnp.at_places
 
 
 @explaining
@@ -334,10 +358,10 @@ def nanmedian(tensor: Tensor, dim: int) -> Tensor:
     valid = None if tensor.is_complex() else without_nan(tensor)
     if valid is not None:
         return median(valid, dim, tensor.dtype)
-    sorted_ = sort(tensor, dim)
-    count = reductions.count(~sorted_.isnan(), dim, True)
-    low = sorted_.gather(dim, ((count - 1) // 2).clamp(min=0))
-    high = sorted_.gather(dim, (count // 2).clamp(max=tensor.shape[dim] - 1))
+    count = reductions.count(~tensor.isnan(), dim, True)
+    places = ((count - 1) // 2).clamp(min=0), (count // 2).clamp(max=tensor.shape[dim] - 1)
+    sorted_ = at_places(tensor, dim, torch.cat(places, dim))
+    low, high = [sorted_.gather(dim, place) for place in places]
     mean = torch.mean(torch.cat([low, high], dim), dim, keepdim=True)
     return torch.where(count % 2 == 1, low, mean).squeeze(dim)
 

@@ -373,7 +373,7 @@ def _of_all_lanes(lanes: Tensor, q: np.ndarray, weak: bool, method: str) -> Tens
 def _of_each_lane(lanes: Tensor, q: Any, weak: bool, method: str, skip_nan: bool) -> Tensor:
     """Return quantiles of lanes with different places, or with places that the host does not know."""
     quantiles = wrap_array(interop.moved(tensor_of(q), lanes.device).reshape(-1))
-    lanes, length = kernels.arranged(lanes, None), lanes.shape[-1]
+    length = lanes.shape[-1]
     if skip_nan:
         size = wrap_array(kernels.valid_count(lanes))
     else:
@@ -383,13 +383,12 @@ def _of_each_lane(lanes: Tensor, q: Any, weak: bool, method: str, skip_nan: bool
         size = size.astype(quantiles.dtype)  # the int in its place would take that dtype
     low, high, weight = _places(public.namespace(), method, size, quantiles)
     shape = (*lanes.shape[:-1], quantiles.size)
-    low = low.tensor.expand(shape)
-    if weight is None:
-        found = kernels.at_each(lanes, low)
-    else:
-        dtype = _mixed_dtype(lanes, weight, weak)
-        ends = kernels.at_each(lanes, low), kernels.at_each(lanes, high.tensor.expand(shape))
-        found = kernels.between(*ends, weight.tensor, dtype)
+    places = [place.tensor.expand(shape) for place in (low, high) if place is not None]
+    lanes = kernels.arranged_for(lanes, places)
+    found = kernels.at_each(lanes, places[0])
+    if weight is not None:
+        high_end = kernels.at_each(lanes, places[1])
+        found = kernels.between(found, high_end, weight.tensor, _mixed_dtype(lanes, weight, weak))
     return found if skip_nan else kernels.or_nan(found, lanes)
 
 

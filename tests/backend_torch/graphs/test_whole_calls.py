@@ -44,6 +44,7 @@ LIBRARIES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "sort": lambda np, x, m: (np.sort(x), np.sort(m, axis=0), np.sort(x[:9])),
     "sort of a view": lambda np, x, m: (np.sort(m[::2, ::2], axis=0), np.sort(m.T, axis=0), np.sort(m.T)),
     "argsort": lambda np, x, m: (np.argsort(x, kind="stable"), np.argsort(m, axis=0, kind="stable")),
+    "cumsum": lambda np, x, m: (np.cumsum(m, axis=0), np.cumsum(m.T, axis=1), np.cumprod(m / 9, axis=0), np.cumsum(x)),
     "partition": lambda np, x, m: np.partition(x, 300),
     "searchsorted": lambda np, x, m: (np.searchsorted(m[0], x), np.searchsorted(x, m, side="right")),
     "matrices": lambda np, x, m: (np.linalg.inv(m), np.linalg.cholesky(m @ m.T), np.linalg.det(m)),
@@ -72,8 +73,7 @@ def without_inductor(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize(
     ("name", "dtype"),
-    [(name, "float64") for name in LIBRARIES]
-    + [(name, "float32") for name in LIBRARIES if name not in IN_DOUBLE],
+    [(name, "float64") for name in LIBRARIES] + [(name, "float32") for name in LIBRARIES if name not in IN_DOUBLE],
 )
 def test_libraries_need_no_compiler(name: str, dtype: str) -> None:
     rng = numpy.random.default_rng(1)

@@ -57,6 +57,8 @@ def reduced_slices(np: Any, x: Any, i: Any, v: Any) -> Any:
 CALLS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "last_of_same": lambda np, x, i, v: (written(np, x, i, v), written_to_rows(np, x, i, v)),
     "partition": lambda np, x, i, v: np.partition(np.reshape(x, (50, 100)), [7, 3], 0)[7],
+    "at_places": lambda np, x, i, v: (np.nanmedian(x), np.nanquantile(np.reshape(x, (50, 100)), 0.3, axis=1)),
+    "complex_sort": lambda np, x, i, v: np.sort(np.reshape(x + 1j * x[::-1], (50, 100)), axis=0),
     "argpartition": lambda np, x, i, v: np.take(x, np.argpartition(x, 7)[7]),
     "ufunc": lambda np, x, i, v: np.sinh(x),
     "ufunc_of_two": lambda np, x, i, v: np.frexp(x),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import operator
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from backend_torch.kernels import scans
 from backend_torch.tensors.dtypes import to_numpy, to_torch
@@ -100,3 +102,32 @@ def test_gradient_and_vmap() -> None:
         assert torch.autograd.gradcheck(lambda t, loop=loop: loop(t, 1), x)
         torch.testing.assert_close(torch.func.vmap(lambda t, loop=loop: loop(t, 0))(x), loop(x, 1))
     assert torch.autograd.gradcheck(lambda t: scans.scan(torch.logaddexp, t, 1, associative=True), x)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128, np.int64, np.int32, bool])
+@pytest.mark.parametrize(
+    ("function", "is_chosen"),
+    [
+        (lambda x: torch.cumsum(x, 0), True),
+        (lambda x: torch.cumprod(x, -3) + 1, True),
+        (lambda x: torch.cumsum(x, 1), True),
+        (lambda x: torch.cumsum(x, 2), False),
+        (lambda x: torch.cumsum(x.permute(2, 0, 1), 2), True),
+        (lambda x: torch.cumsum(x.permute(2, 0, 1), 1).permute(1, 2, 0), True),
+        (lambda x: torch.cumsum(x.permute(2, 0, 1), 0), False),
+        (lambda x: torch.cumsum(x[::2], 0), True),
+        (lambda x: torch.cumsum(x[:1], 0), False),
+    ],
+)
+def test_scans_in_graphs(function: Callable[[torch.Tensor], torch.Tensor], is_chosen: bool, dtype: type) -> None:
+    """Graphs scan across lines as eager code does; along lines, and of few elements, torch does."""
+    kind = np.dtype(np.int8 if dtype is bool else dtype)
+    x = torch.from_numpy((drawn(kind, (16, 16, 16)) % 3 if dtype is bool else drawn(kind, (16, 16, 16))).astype(dtype))
+    module = make_fx(function, tracing_mode="fake")(x)
+    scans.choose(module)
+    found = [node for node in module.graph.nodes if node.target is torch.ops.tnp.scanned.default]
+    assert len(found) == is_chosen
+    expected = function(x)
+    torch.testing.assert_close(module(x), expected)
+    assert module(x).dtype is expected.dtype
+    assert module(x).stride() == expected.stride()

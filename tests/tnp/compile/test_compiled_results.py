@@ -586,3 +586,43 @@ def test_parts_of_reversed_columns(backend: str) -> None:
         return (x * 2)[::-1].imag, (x + 1)[:, ::-2].real, (x * 1j)[::-1]
 
     same(function, backend)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("shape", [(3, 4), (40, 60)])
+def test_quantiles_of_what_is_not_nan(shape: tuple[int, ...], axis: int | None) -> None:
+    """Each line has its own places, which the compiled code has a partition for; a line of nothing but NaN warns."""
+    values = numpy.random.default_rng(0).normal(size=shape)
+    values[values > 0.8] = numpy.nan
+    values[:, 1] = [1.0, *[numpy.nan] * (shape[0] - 1)]
+
+    def function(xp: Any) -> Any:
+        x = xp.asarray(values)
+        many = xp.nanpercentile(x, xp.linspace(0, 100, 30), axis=axis)
+        return xp.nanmedian(x, axis=axis), xp.nanquantile(x, [0.25, 0.5], axis=axis, method="lower"), many
+
+    for backend in ("eager", "inductor"):
+        same(function, backend)
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_sorts_of_complex_numbers(backend: str) -> None:
+    values = numpy.array([[1 + 2j, 1 - 1j, numpy.nan], [complex(0, numpy.nan), 3, 1 - 1j], [2j, 1j, -1]])
+    same(lambda xp: [xp.sort(xp.asarray(values) * 1, axis=axis) for axis in (None, 0, 1)], backend)
+    same(lambda xp: xp.sort_complex(xp.asarray([3, 1, 2]) + 1), backend)
+
+
+def test_sorts_in_a_loop() -> None:
+    """Lines of many elements in all are NumPy's to sort, of few the loop's."""
+    values = numpy.random.default_rng(0).normal(size=(40, 60))
+
+    def function(xp: Any) -> Any:
+        x, total = xp.asarray(values), 0.0
+        for i in range(30):
+            x = xp.sort(x * 1.5 - xp.roll(x, i), axis=i % 2)
+            total = total + xp.partition(x, 7, axis=1)[:, 7].sum() + xp.median(x[:4, :5], axis=0).sum()
+            if total > 1e9:
+                total = total * 0.5
+        return x, total
+
+    assert_same(outcome(function, numpy), outcome_compiled(function, "inductor"), rtol=1e-9)
