@@ -859,9 +859,13 @@ class _Signatures:
         return found if executable.graph.does_the_same(found.graph) else None
 
     def _check_effects(self, outer: OuterState, trace: Callable[[], Any]) -> None:
-        """Raise `EffectError` if the trace changed what no graph can; warn once of what it has noted outside."""
+        """Raise `EffectError` if the trace changed what no graph can; warn once of what it has noted outside.
+
+        A part of a function notes nothing: to its other parts, each call does what Python does.
+        """
         changed = list(outer.unrepeated())
-        is_told = self._told_of_notes and not effects.state.is_strict
+        is_strict = effects.state.is_strict or self.fullgraph is None
+        is_told = self._told_of_notes and not is_strict
         changed = [each for each in changed if not each[2]] or ([] if is_told else changed)
         if not changed:
             return
@@ -874,7 +878,7 @@ class _Signatures:
         outer.restore()
         lines = effects.lines_of_change(trace, has_changed)
         file, line = lines[-1] if lines else trace_state.user_line().rsplit(":", 1)
-        if not is_note or effects.state.is_strict:
+        if not is_note or is_strict:
             outer.restore()
             error = effects.EffectError(
                 f"{file}:{line}: {name} is changed, but Python runs only while a compiled function is traced: return "

@@ -448,6 +448,33 @@ def test_attributes() -> None:
     assert models[0].calls == models[1].calls == 3
 
 
+class Ledger:
+    """Notes what it adds."""
+
+    def __init__(self) -> None:
+        self.total = 0.0
+        self.log: list[Any] = []
+
+    def enter(self, count: int, value: Any) -> None:
+        """Add a value."""
+        self.total = self.total * 0.9 + value / 3 - abs(value) * 0.1
+        self.log.append(count)
+
+
+def noted(xp: Any, x: Any) -> Any:
+    ledger = Ledger()
+    for i in range(4):
+        kept = xp.unique(x * i)
+        root = xp.sqrt(kept).sum() * 2 + kept.max()
+        ledger.enter(2, root * 2 - 1)
+        ledger.enter(3, root * 3 - 1)
+    return ledger.total, ledger.log
+
+
+def test_a_part_that_notes_static_values_does_so_at_each_call() -> None:
+    check(noted, (X,), (X[:20],))
+
+
 def test_text_of_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     @np.compile(backend="eager")
     def function(x: Any) -> Any:
