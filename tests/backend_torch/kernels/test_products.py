@@ -161,3 +161,18 @@ def test_compiled_products_with_the_own_transpose(dtype: str, is_left: bool) -> 
     assert tnp.array_equal(result, result.T)
     gradient = tnp.compile(tnp.grad(lambda x: tnp.sum(own(x) ** 2)))(x)
     assert tnp.allclose(gradient, tnp.grad(lambda x: tnp.sum(own(x) ** 2))(x), rtol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64, torch.int64])
+def test_compiled_products_with_a_vector(dtype: torch.dtype) -> None:
+    """Of floats NumPy computes them, with matrices in any order; others are torch's."""
+    matrix = torch.arange(2.0**17).remainder(11).reshape(256, 512).to(dtype)
+    tall, wide = torch.arange(512.0).remainder(7).to(dtype), torch.arange(256.0).remainder(5).to(dtype)
+    functions = [lambda m, v, w: m @ v, lambda m, v, w: w @ m, lambda m, v, w: m.mT @ w + v, lambda m, v, w: v @ m.mT]
+    for function in functions:
+        given = [matrix, tall, wide]
+        graph = compiling.trace(lambda tensors, function=function: [function(*tensors)], given)
+        (found,) = compiling.Executable(graph).program(given)(list(given))
+        expected = function(*given)
+        torch.testing.assert_close(found, expected)
+        assert found.stride() == expected.stride()
