@@ -5,11 +5,14 @@ Layer: owns the split of a correlation into products that are fast in torch, for
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import torch
 
 from backend_torch.kernels import host, sorting
 from backend_torch.tensors.dtypes import SIGNED
+from backend_torch.tensors.memory import is_readable
 from backend_torch.tensors.out_of_memory import explaining
 
 Tensor = torch.Tensor
@@ -30,21 +33,38 @@ def correlate(line: Tensor, window: Tensor, left: int, right: int) -> Tensor:
         return correlate(line.view(signed), window.view(signed), left, right).view(dtype)
     if dtype is torch.float16:
         return correlate(line.to(torch.float32), window.to(torch.float32), left, right).to(dtype)
-    padded = torch.cat([line.new_zeros(left), line, line.new_zeros(right)]) if left or right else line
-    length, size = window.shape[0], padded.shape[0] - window.shape[0] + 1
+    length = window.shape[0]
+    size = line.shape[0] + left + right - length + 1
     if length <= FEW:
-        given = host.arrays(padded, window.conj())
+        given = host.arrays(line, window.conj())
         if given is not None:  # one pass instead of two for each element of the window
-            return host.wrapped(np.correlate(given[0], given[1], "valid"))
-        total = padded[:size] * window[0]
-        for shift in range(1, length):
-            total = total + padded[shift : shift + size] * window[shift]
-        return total
+            first = length - 1 - left
+            return host.wrapped(np.correlate(given[0], given[1], "full")[first : first + size].copy())
+    ends = [line.new_zeros(left), line.new_zeros(right)] if left or right else []
+    padded = torch.cat([ends[0], line, ends[1]]) if ends else line
+    inside = None  # zero times infinity is NaN, but a zero beyond the line is in no product
+    if ends and (dtype.is_floating_point or dtype.is_complex) and not _is_finite(window):
+        inside = torch.cat([torch.zeros_like(ends[0], dtype=torch.bool), torch.ones_like(line, dtype=torch.bool),
+                            torch.zeros_like(ends[1], dtype=torch.bool)])  # fmt: skip
+    if length <= FEW:
+
+        def product(shift: int) -> Tensor:
+            found = padded[shift : shift + size] * window[shift]
+            return found if inside is None else torch.where(inside[shift : shift + size], found, 0)
+
+        return functools.reduce(lambda total, shift: total + product(shift), range(1, length), product(0))
     rows = max(BLOCK // length, 1)
     windows = padded.unfold(0, length, 1).split(rows)
+    if inside is not None:
+        whole = zip(windows, inside.unfold(0, length, 1).split(rows), strict=True)
+        return torch.cat([torch.where(there, block * window, 0).sum(1, dtype=dtype) for block, there in whole])
     if dtype.is_floating_point or dtype.is_complex:
         return torch.cat([torch.mv(block, window) for block in windows])
     return torch.cat([(block * window).sum(1, dtype=dtype) for block in windows])
+
+
+def _is_finite(window: Tensor) -> bool:
+    return window.is_cpu and is_readable(window) and bool(window.isfinite().all())  # another device would be waited for
 
 
 @explaining

@@ -37,7 +37,7 @@ def _number(value: Any) -> Any:
     """Return an argument of `arange` as a Python or NumPy scalar."""
     if isinstance(value, ndarray) or memory.is_tensor(value):
         tensor = tensor_of(value)
-        if tensor.is_floating_point():
+        if tensor.is_floating_point() or tensor.is_complex():
             autodiff.check_constant(tensor, "arange()")
         value = memory.to_numpy(memory.to_host(transform_levels.held(tensor)))
     elif symbolic.is_symbol(value):

@@ -184,6 +184,11 @@ def test_view_of_no_bytes(xp: Any, dtype: str) -> Any:
     return views, [view.base is None for view in views]
 
 
+def test_view_of_no_bytes_of_a_batch() -> None:
+    found = tnp.vectorized_map(lambda x: x[..., 1:].view("uint16"), tnp.zeros((2, 1), "uint8"))
+    assert (found.shape, found.dtype) == ((2, 0), np.uint16)
+
+
 def test_view_shares_memory() -> None:
     x = tnp.zeros(2, np.float32)
     x.view(np.int32)[0] = 1

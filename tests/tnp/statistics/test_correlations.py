@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tnp
-from tests.oracle import ALL, agrees, compare, sample
+from tests.oracle import ALL, agrees, assert_same, compare, outcome_compiled, sample
 
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 NAMES = ["correlate", "convolve"]
@@ -106,3 +106,19 @@ def test_gradients() -> None:
 @agrees(raises=Exception)
 def test_a_mode_is_one_of_three(xp, name, mode):
     getattr(xp, name)([1.0, 2.0], [1.0], mode=mode)
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("length", [2, 40])
+def test_infinities_beyond_the_end(name: str, length: int, mode: str) -> None:
+    """They meet no element there: zeros in the place of these gave NaN, and so did compiled code for short lines."""
+    line, window = np.arange(1.0, 90), np.arange(1.0, length + 1)
+    window[[0, -1]] = np.inf, np.nan
+
+    def function(xp: Any) -> Any:
+        x, w = xp.asarray(line), xp.asarray(window)
+        return getattr(xp, name)(x, w, mode), getattr(xp, name)(w, x, mode)
+
+    expected = compare(function, **CLOSE)
+    assert_same(expected, outcome_compiled(function, "eager"), **CLOSE)

@@ -52,6 +52,14 @@ def test_a_compiled_write_to_an_array_of_numpys_is_cut() -> None:
         assert np.compile(filled, backend="eager")(x) == filled(numpy.asarray(x)) == 1
 
 
+@pytest.mark.parametrize("start", [0.5, 0.5 - 1j])
+def test_ranges_from_what_is_differentiated(start: complex) -> None:
+    """The derivative was zero, for complex numbers."""
+    x = np.asarray(start)
+    with pytest.raises(np.TracedValueError, match=r"arange.. makes a Python number of an array that"):
+        np.grad(lambda x: np.real(np.arange(x, 4).sum()))(x)
+
+
 def first_elements(x: Any) -> Any:
     return x[: x[0].astype(int)]
 
