@@ -14,7 +14,8 @@ from backend_torch.graphs import control_flow as backend
 from backend_torch.kernels import value_checks
 from backend_torch.tensors import memory, trace_state
 from tnp._array.numbers import line_of, number_of
-from tnp._autograph.values import Form, NotStaged, Part, as_forms, common, python_type, traced
+from tnp._autograph import surroundings
+from tnp._autograph.values import Form, NotStaged, Part, as_forms, common, mutable, python_type, traced
 from tnp._core.base import SCALARS, ndarray, number, wrap, wrap_array
 from tnp._core.convert import asarray
 from tnp._core.readonly_views import as_readonly
@@ -73,6 +74,7 @@ class Kind:
         self.read: dict[int, Any] = {}  # memory -> an array that the step has read from the list
         self.kept: dict[int, tuple[str, bool]] = {}  # item of a step -> the variable that is it, before it or after it
         self.appended: list[Any] = []  # the arrays that a step appends
+        self.changeable: list[str] = []  # the variables that are lists which a step of a loop in one appends
         self.counter: Any = None  # a 0-d array with the number of items, where values decide how many a step appends
         self.most = 0  # how many items there may be then, as far as the loop is traced
         self.room = 1  # and how many there is room for
@@ -150,7 +152,7 @@ class Kind:
         NotStaged
             An array that is appended has another name, by which its item of the list could be written to.
         """
-        self.kept, self.appended = {}, []
+        self.kept, self.appended, self.changeable = {}, [], []
         inputs = {backend.storage_of(tensor): number for number, tensor in enumerate(carried)}
         held = [(name, leaf) for name, part in after.items() for leaf in part.tensors]
         known = set(self.read)
@@ -158,6 +160,7 @@ class Kind:
             if backend.storage_of(tensor) in self.read and tensor.dim():
                 raise self.shared(f"{name} is an item of {self.name}")
         for offset, value in growing.pending:
+            self._follow_lists(offset, value, after)
             part = Part(value)
             assert part.tree is not None
             for leaf, shares in zip(part.tree.leaves, part.shares, strict=True):
@@ -179,6 +182,19 @@ class Kind:
                     raise self.shared(f"{name} or a part of it")
                 self.kept[offset] = name, place < 0
 
+    def _follow_lists(self, offset: int, value: Any, after: dict[str, Part]) -> None:
+        """Find the variable that is a list which a step has appended."""
+        own = set(map(id, mutable(value)))
+        for name, part in after.items() if own else ():
+            if own.isdisjoint(map(id, mutable(part.value))):
+                continue
+            if type(self.before) is Growing:
+                self.changeable.append(name)
+            elif part.value is not value or offset in self.kept:
+                raise self.shared(f"{name} or a part of it")
+            else:
+                self.kept[offset] = name, True
+
     def shared(self, what: str) -> NotStaged:
         """Return the error of an array that is appended and has another name."""
         return refused(f"{what} is appended to {self.name}, and has another name, too: append a copy of it")
@@ -192,6 +208,8 @@ class Kind:
     def after(self, before: dict[str, Any], state: dict[str, Any], steps: int) -> Any:
         """Return the list after the loop, from the variables before and after it."""
         before_loop = self.before
+        for name in self.changeable:
+            _lent(state[name])
         if type(before_loop) is Growing:
             before_loop.is_old = True
             return Growing(before_loop.kind, before_loop.pending, before_loop.count + steps * self.each)
@@ -249,6 +267,13 @@ def _item(tree: Any, kinds: Sequence[str], row: Callable[[ndarray], Any]) -> Any
         return wrap_array(value.tensor) if kind == ARRAY and type(value) in SCALARS else value
 
     return pytree.mapped(leaf, tree)
+
+
+def _lent(item: Any) -> Any:
+    """Return an item. The lists in it may not change from now on: to read the item again makes others."""
+    if made := list(mutable(item)):
+        surroundings.share(made, trace_state.user_line())
+    return item
 
 
 def _placed(place: Any, length: Any) -> Any:
@@ -323,6 +348,7 @@ class Growing:
         for leaf, shares in zip(item.tree.leaves, item.shares, strict=True):
             if _is_array(leaf) and any(self.kind.loop.is_named(tensor) for tensor, _, _ in shares):
                 raise self.kind.shared("an array")
+        _lent(item.value)
         for row, tensor in zip(Part(self.kind.tree).tensors, as_forms(item, self.kind.forms), strict=True):
             wrap(row)[place] = wrap_array(tensor)
 
@@ -347,8 +373,12 @@ class Growing:
         self.check()
         rows = Part(self.kind.tree).tensors
         for offset, value in self.pending:
-            place = self.kind.base + offset
-            for row, tensor in zip(rows, as_forms(Part(value), self.kind.forms), strict=True):
+            place, part = self.kind.base + offset, Part(value)
+            if (forms := common(self.kind.item, part)) is None:
+                raise refused(f"{self.kind.name} has items of {self.kind.item}, and one becomes {part}")
+            if forms != self.kind.forms:  # a list that is an item has another number since it was appended
+                raise Grows(self.kind.loop, self, part)
+            for row, tensor in zip(rows, as_forms(part, self.kind.forms), strict=True):
                 wrap(row)[place] = wrap_array(tensor)
 
     def __getitem__(self, place: Any) -> Any:
@@ -360,7 +390,7 @@ class Growing:
             raise refused(f"an item of the list {self.kind.name} is read after another was appended in the same step")
         at = self._place(place)
         item = _item(self.kind.tree, self.kind.kinds, lambda array: array[at])
-        return pytree.mapped(self._copied, item)
+        return _lent(pytree.mapped(self._copied, item))
 
     def _of_step(self, offset: int) -> tuple[Any] | None:
         return next(((value,) for number, value in self.pending if number == offset), None)
@@ -470,6 +500,11 @@ class Collected:
             self._all = found
         return found
 
+    def own(self) -> list[Any]:
+        """Return a list of Python's that is this list."""
+        found = self.all()
+        return found if found is self._all else _lent(found)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> ndarray:
         made = self.whole()
         return made if dtype is None else made.astype(dtype)
@@ -502,21 +537,30 @@ class Collected:
             if self.items and (traced(place) is not None or place < 0):
                 raise refused("an item of a list is read, and values decide which array that is")
             at = _placed(place, self.length)
-            return _item(self.tree, self.kinds, lambda array: array[at])
+            return _lent(_item(self.tree, self.kinds, lambda array: array[at]))
+        if isinstance(place, slice) and self._holds_lists:
+            return self.all()[place]
         if isinstance(place, slice) and traced(place.start) is None and traced(place.stop) is None:
             places = range(self.length)[place]
             tree = pytree.mapped(lambda array: array[place], self.tree)
             items = {number: self.items[at] for number, at in enumerate(places) if at in self.items}
             return Collected(tree, self.kinds, len(places), items)
         if traced(place) is not None and (not self.items or ARRAY not in self.kinds):
-            return _item(self.tree, self.kinds, lambda array: array[place])
+            return _lent(_item(self.tree, self.kinds, lambda array: array[place]))
         number = range(self.length)[place]
         if number not in self.items:
             made = _item(self.tree, self.kinds, lambda array: array[number])
-            if ARRAY not in self.kinds or self._scope is not trace_state.state.scopes[-1]:
+            if self._scope is not trace_state.state.scopes[-1]:
+                return _lent(made)
+            if ARRAY not in self.kinds and not self._holds_lists:
                 return made
             self.items[number] = made
         return self.items[number]
+
+    @property
+    def _holds_lists(self) -> bool:
+        """Whether an item is a list or has one in it, which may be changed."""
+        return any(True for _ in mutable(self.tree))
 
     @property
     def is_counted(self) -> bool:
@@ -563,6 +607,10 @@ class Collected:
 
     def __iadd__(self, other: Any) -> Any:
         self.all(reads=False).extend(other)
+        return self
+
+    def __imul__(self, other: Any) -> Any:
+        self.all(reads=False)[:] = self.all() * other
         return self
 
     def __mul__(self, other: Any) -> Any:
@@ -704,6 +752,8 @@ def _result(tree: Any, kinds: Sequence[str], length: Any, items: dict[int, Any])
     return made
 
 
+Sequence.register(Growing)
+Sequence.register(Collected)
 register_pytree_node(_Inner, lambda x: ((x.tree,), (x.kinds, x.length)), lambda static, trees: _Inner(*trees, *static))
 register_pytree_node(Growing, _parts_of_growing, _growing)
 register_pytree_node(Collected, _parts_of_collected, _collected)

@@ -23,6 +23,7 @@ from tnp._autograph.lists import Collected, Growing
 from tnp._autograph.sequences import generated as generated
 from tnp._autograph.sequences import item as item
 from tnp._autograph.sequences import listed as listed
+from tnp._autograph.sequences import matched as matched
 from tnp._autograph.statements import caught as caught
 from tnp._autograph.statements import for_ as for_
 from tnp._autograph.statements import handled as handled

@@ -144,12 +144,10 @@ class Rewriter(ast.NodeTransformer):
             statement.body = [_placed(inside, statement)]
             for handler in statement.handlers:
                 handler.body.insert(0, _placed(ast.Expr(_operator("caught")), handler))
-        for field in ("items", "subject"):
-            value = getattr(statement, field, None)
-            if value is not None:
-                names.put(
-                    statement, field, [self.visit(v) for v in value] if isinstance(value, list) else self.visit(value)
-                )
+        if isinstance(statement, ast.Match):
+            statement.subject = _placed(_operator("matched", self.visit(statement.subject)), statement.subject)
+        if isinstance(statement, ast.With):
+            statement.items = [self.visit(each) for each in statement.items]
         return statement
 
     def branch(self, statement: ast.If, live: Names) -> list[ast.stmt]:

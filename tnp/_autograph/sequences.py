@@ -283,6 +283,15 @@ def taking(function: Any) -> Any:
     return call
 
 
+def matched(value: Any) -> Any:
+    """Return the subject of a `match` statement, with lists of Python's in place of those that loops have built."""
+    if type(value) is Growing:
+        return list(value)  # raises
+    if type(value) is tuple:
+        return tuple(map(matched, value))
+    return value.own() if type(value) is Collected else value
+
+
 def len_(value: Any) -> Any:
     """``len``, of slices with traced bounds, too."""
     return value.shape[0] if type(value) is windows.Window and value.ndim else expressions.len_(value)

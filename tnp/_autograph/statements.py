@@ -361,6 +361,7 @@ def _share(blocks: Sequence[dict[str, Part] | None], after: State, line: str) ->
         parts = [(each, part.value) for block in blocks for each, part in (block or {}).items()]
         others = {id(each) for other, held in parts if other != name for each in mutable(held)}
         stands_for = [each for other, held in parts if other == name for each in mutable(held)]
+        others |= surroundings.shared()
         if any(id(each) in others or _has_another_name(each, name) for each in stands_for):
             surroundings.share([*stands_for, *made], line)
             for each in [*stands_for, *made]:

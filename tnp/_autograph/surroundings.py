@@ -244,6 +244,9 @@ def _reached(function: Any) -> Iterator[Any]:
 
 
 def _cells(function: Any) -> Iterator[Any]:
+    """Yield the closure variables of a function, and the defaults of its parameters."""
+    yield getattr(function, "__defaults__", None)
+    yield getattr(function, "__kwdefaults__", None)
     for cell in getattr(function, "__closure__", None) or ():
         try:
             yield cell.cell_contents
@@ -312,6 +315,11 @@ def share(containers: Sequence[Any], line: str) -> None:
     state.shared.append((Surroundings(_nothing, containers), line))
 
 
+def shared() -> set[int]:
+    """Return the identifiers of the containers that may not change."""
+    return {key for kept, _ in state.shared or () for key in kept.kept}
+
+
 def check_names(values: Iterable[Any], entries: Sequence[Place], start: int) -> None:
     """Raise `EffectError` if a block changes a container of which it makes another name, or values decide which it is.
 
@@ -325,9 +333,9 @@ def check_names(values: Iterable[Any], entries: Sequence[Place], start: int) -> 
         How many there were to share before it.
     """
     changed = {id(place.holder) for place in entries}
-    shared = [each for kept, _ in (state.shared or ())[start:] for each, *_ in kept.kept.values()]
+    others = [each for kept, _ in (state.shared or ())[start:] for each, *_ in kept.kept.values()]
     named = [each for value in values for each in mutable(value)]
-    if changed and not changed.isdisjoint(map(id, [*shared, *named, *[getattr(x, "__dict__", None) for x in named]])):
+    if changed and not changed.isdisjoint(map(id, [*others, *named, *[getattr(x, "__dict__", None) for x in named]])):
         raise _changed_by_another_name(trace_state.user_line())
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -527,6 +528,127 @@ def test_what_is_left_to_python(function: Any, monkeypatch: pytest.MonkeyPatch) 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert_same(numpy.asarray(expected), np.compile(function, backend="eager")(x))
+
+
+def in_an_item(xp: Any, x: Any) -> Any:
+    rows = [[v, 0.0] for v in x]
+    rows[0][1] = 3.0
+    rows[1].append(4.0)
+    rows[2] = rows[3]
+    rows[2][0] = 9.0
+    first, again = rows[4], rows[4]
+    first[1] += 1
+    return rows[:6], again, first is again, rows[5:8][0] is rows[5]
+
+
+def in_items_of_a_loop(xp: Any, x: Any) -> Any:
+    rows = [[v, 0.0] for v in x]
+    for i in range(len(rows)):
+        rows[i][1] = rows[i][0] * 2
+    for row, v in zip(rows, x, strict=True):
+        row[0] += v
+    for row in rows:
+        row[1] -= row[0]
+    if x[0] < 5:
+        rows[1][1] = 5.0
+    return rows
+
+
+def in_copies_of_a_list(xp: Any, x: Any) -> Any:
+    rows = [[v, 0.0] for v in x]
+    for other in (tuple(rows), dict(enumerate(rows)), list(rows), rows[:9]):
+        other[len(rows[0])][0] += 9.0
+    return rows
+
+
+def in_objects(xp: Any, x: Any) -> Any:
+    particles = [Particle(v) for v in x]
+    particles[1].y = 3.0
+    for each in particles:
+        each.y += each.x
+    other = particles[3]
+    other.x = xp.float64(5.0)
+    return [each.x for each in particles], [each.y for each in particles]
+
+
+def in_the_last_item(xp: Any, x: Any) -> Any:
+    out, others = [], [[0.0, 0.0]]
+    for v in x:
+        row = [v, 0.0]
+        out.append(row)
+        row[1] = v * 2
+        others[-1][0] += v
+        others.append([v, v])
+        others[-1].append(3.0)
+    row[0] = xp.float64(9.0)
+    return out, others, out[-1] is row
+
+
+def in_items_of_branches(xp: Any, x: Any) -> Any:
+    out, row = [], [0.0, 0.0]
+    for v in x:
+        if v > 0.5:
+            row = [v, 0.0]
+            out.append(row)
+            row[1] = v * 2
+    row[0] = xp.float64(9.0)
+    return out, row
+
+
+def in_items_of_inner_loops(xp: Any, x: Any) -> Any:
+    out = []
+    for i in range(len(x)):
+        for j in range(3):
+            row = [x[i] * j, 0.0]
+            out.append(row)
+        row[1] = x[i] * 4
+    return out
+
+
+def as_subjects(xp: Any, x: Any) -> Any:
+    rows, found = [v * 2 for v in x], []
+    match rows:
+        case [first, *rest]:
+            found += [first, len(rest)]
+    match (rows, 3):
+        case ([_, second, *_], 3):
+            found.append(second)
+    match rows:
+        case list(same):
+            same[0] = xp.float64(7.0)
+    match {"rows": rows}:
+        case {"rows": [third, *_]}:
+            found.append(third)
+    return found, rows[0]
+
+
+def repeated(xp: Any, x: Any) -> Any:
+    rows = [v * 2 for v in x]
+    other = rows
+    rows *= 2
+    return rows, other, rows is other
+
+
+CHANGED = [
+    in_an_item, in_items_of_a_loop, in_copies_of_a_list, in_objects, in_the_last_item, in_items_of_branches,
+    in_items_of_inner_loops, as_subjects, repeated,
+]  # fmt: skip
+
+
+@dataclasses.dataclass
+class Particle:
+    x: Any
+    y: float = 0.0
+
+
+@pytest.mark.parametrize("function", CHANGED, ids=lambda function: function.__name__)
+def test_changes(function: Function) -> None:
+    compiled = np.compile(lambda x: function(np, x), backend="eager")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for _ in range(2):
+            for one, other in zip(flat(function(numpy, vector())), flat(compiled(np.array(vector()))), strict=True):
+                numpy.testing.assert_allclose(other, one, rtol=1e-12)
 
 
 def test_what_a_list_that_grows_cant_do() -> None:

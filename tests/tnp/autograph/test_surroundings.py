@@ -444,6 +444,18 @@ def by_a_function(x: Any, condition: Any) -> Any:
     return first[0], second[0], found[0]
 
 
+def defaults(x: Any, condition: Any) -> Any:
+    def add(value: Any, total: Any = [0.0], *, log: Any = []) -> Any:  # noqa: B006
+        total[0] += value
+        log.append(value)
+        return total[0] * len(log)
+
+    found = [add(v) for v in x][-1]
+    if condition:
+        add(x[0])
+    return found, add(x[1])
+
+
 PROGRAMS = [
     value
     for value in list(globals().values())
