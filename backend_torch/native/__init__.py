@@ -38,7 +38,7 @@ HEADS = (
     *("diagonal", "flatten", "cumsum", "cumprod", "tolist", "std", "var", "ufunc", "draw", "watch"),
     *("gradients", "tensors_by_numpy", "on_tensors", "some_by_numpy", "any_by_numpy", "turned", "straight", "flip"),
     *("derived_in", "undressed", "dressed", "viewed", "over_buffer", "overlap", "broadcast_to", "settle"),
-    *("isclose", "copyto", "putmask", "packbits", "unpackbits", "pair", "take"),
+    *("isclose", "copyto", "putmask", "packbits", "unpackbits", "pair", "take", "matvec", "vecmat"),
 )
 """The functions that have a native head."""
 

@@ -1891,6 +1891,17 @@ PyObject* vdot(PyObject*, PyObject* const* args, Py_ssize_t count) {
   });
 }
 
+// matvec(a, b) of a matrix and a vector, and vecmat(a, b) of a real vector and a matrix.
+template <int64_t left, int64_t right>
+PyObject* core_product(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return head([&]() -> PyObject* {
+    if (count != 2 || !is_quiet()) return nullptr;
+    const at::Tensor *a = factor(args[0]), *b = factor(args[1]);
+    if (a == nullptr || b == nullptr || a->dim() != left || b->dim() != right) return nullptr;
+    return left == 1 && a->is_complex() ? nullptr : matmul(args[0], args[1]);
+  });
+}
+
 // The square roots of the sums of squares along an axis, of floats in C order.
 PyObject* norm_along(const at::Tensor& tensor, int64_t axis, bool keeps) {
   int8_t dtype = dtype_of(tensor);
@@ -2114,6 +2125,8 @@ PyMethodDef FUNCTIONS[] = {
     TNP_FAST("mean", reading<reduce<MEAN>>),
     TNP_FAST("dot", reading<dot>),
     TNP_FAST("vdot", reading<vdot>),
+    TNP_FAST("matvec", (reading<core_product<2, 1>>)),
+    TNP_FAST("vecmat", (reading<core_product<1, 2>>)),
     TNP_FAST("linspace", linspace),
     TNP_FAST("bincount", reading<bincount>),
     TNP_FAST("settle", settle_order),

@@ -29,6 +29,7 @@ from tnp._ufunc.ufunc import Ufunc, checked_order
 Tensor = Any
 
 _new = object.__new__
+_HEADS = {"matmul": heads.dot, "matvec": heads.matvec, "vecmat": heads.vecmat, "vecdot": heads.vdot}
 
 
 class GeneralizedUfunc(Ufunc):
@@ -56,7 +57,8 @@ class GeneralizedUfunc(Ufunc):
         self.__signature__ = _call_signature(self._computed)
         # As the operator `@`, or by NumPy's function of this name, if its version has it.
         named = getattr(np, name, None)
-        self._small = heads.dot if named is np.matmul else functools.partial(heads.any_by_numpy, named)
+        self._head = _HEADS[name]
+        self._whole = self._head if named is np.matmul else functools.partial(heads.any_by_numpy, named)
         self._signature = signature
         self._cores = [
             tuple(core.split(",")) if core else () for core in signature[1:-1].replace(")->(", "),(").split("),(")
@@ -73,7 +75,7 @@ class GeneralizedUfunc(Ufunc):
     def __call__(self, x1: Any, x2: Any, /, out: Any = None, **options: Any) -> ndarray:
         """Apply the ufunc to each pair of core operands; the options are those of ``numpy.ufunc`` but for ``where``."""
         if out is None and not options and (type(x1) in PLAIN or type(x1) is np.ndarray):
-            if (found := self._small(x1, x2)) is not None:
+            if (found := self._head(x1, x2)) is not None or (found := self._whole(x1, x2)) is not None:
                 return found
             if type(x1) is np.ndarray:
                 return self._call((x1, x2))
