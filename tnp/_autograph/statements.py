@@ -56,6 +56,7 @@ _FEW_STEPS = 8  # a loop of at most this many steps is unrolled, unless its body
 _MANY_STEPS = 100  # unrolling a loop of at least this many steps warns
 _TOO_MANY_STEPS = 1024  # a loop of so many steps is Python's rather than unrolled
 _TOO_MANY_OPERATIONS = 1024  # or of so many steps times the operations of its first one
+_MANY_CALLS = 16  # of a function to itself in branches on values: two calls in each are 2**n, and all are traced
 _MANY_ITEMS = 2**24  # no list of a loop has more
 _FEW_ITEMS = 32  # a loop of so few steps that appends to lists is unrolled as others are
 _SMALL = 64  # elements of an item that loops append to a list
@@ -73,6 +74,7 @@ class _State(threading.local):
     def __init__(self) -> None:
         self.is_branch = False  # whether the innermost block is a branch
         self.loops: list[_Loop] = []  # whose steps are being traced, from the outermost to the innermost
+        self.branches: dict[types.CodeType, int] = {}  # code of a branch being traced -> how often it is in itself
 
 
 _state = _State()
@@ -189,10 +191,7 @@ class _Variables:
                         name += "'"
                     self.lines[name], self.places[name] = line, place
             except RecursionError:
-                why = "a function calls itself in a branch or a loop whose condition is a traced array"
-                raise NotStaged(f"{trace_state.user_line()}: {why}, and tracing it never ends: write a loop").because(
-                    why
-                ) from None
+                raise _endless() from None
             except NotImplementedError:
                 if backend.is_in_a_batch():
                     bool(test())
@@ -219,6 +218,26 @@ def _is_entry(place: Place) -> bool:
     return place.kind == "item" and not (type(place.holder) is dict and "__builtins__" in place.holder)
 
 
+def _endless() -> NotStaged:
+    why = "a function calls itself in a branch or a loop whose condition is a traced array"
+    return NotStaged(f"{trace_state.user_line()}: {why}, and tracing it never ends: write a loop").because(why)
+
+
+@contextlib.contextmanager
+def _within(body: Block) -> Iterator[None]:
+    """A scope in which a branch is traced; raise if its function calls itself there again and again."""
+    code, inside = body.__code__, _state.branches
+    is_first = code not in inside
+    inside[code] = inside.get(code, -1) + 1
+    try:
+        if inside[code] > _MANY_CALLS:
+            raise _endless()
+        yield
+    finally:
+        if is_first:
+            del inside[code]
+
+
 def _name_of(place: Place) -> str:
     if _is_entry(place):
         return f"the entry {place.key!r}"
@@ -236,7 +255,8 @@ def if_(test: Any, body: Block, orelse: Block, get: Any, put: Any, lines: Any) -
         (body if test else orelse)()
     else:
         variables = _Variables(get, put, lines)
-        variables.complete(lambda: test, lambda: _branch(condition, body, orelse, variables))
+        with _within(body):
+            variables.complete(lambda: test, lambda: _branch(condition, body, orelse, variables))
 
 
 def choose(test: Any, body: Block, orelse: Block, get: Any, put: Any) -> None:
@@ -249,7 +269,8 @@ def choose(test: Any, body: Block, orelse: Block, get: Any, put: Any) -> None:
     """
     condition = predicate(test)
     variables = _Variables(get, put, [("the expression", 0)])
-    variables.complete(lambda: test, lambda: _branch(condition, body, orelse, variables))
+    with _within(body):
+        variables.complete(lambda: test, lambda: _branch(condition, body, orelse, variables))
     (value,) = get()
     if isinstance(value, Undefined):
         raise value.error()

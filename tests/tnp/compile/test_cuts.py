@@ -325,6 +325,20 @@ def to_itself(xp: Any, n: Any) -> Any:
     return factorial(n), n * 2
 
 
+def twice_to_itself(xp: Any, w: Any) -> Any:
+    def simpson(a: float, b: float) -> Any:
+        return (b - a) / 6 * sum(k * xp.exp(-w * x * x) for k, x in ((1, a), (4, (a + b) / 2), (1, b)))
+
+    def integral(a: float, b: float, whole: Any, depth: int) -> Any:
+        middle = (a + b) / 2
+        left, right = simpson(a, middle), simpson(middle, b)
+        if depth > 12 or abs(left + right - whole) < 1e-7:
+            return left + right
+        return integral(a, middle, left, depth + 1) + integral(middle, b, right, depth + 1)
+
+    return integral(0.0, 2.0, simpson(0.0, 2.0), 0)
+
+
 def deleted(xp: Any, x: Any) -> Any:
     kept = xp.unique(x)
     del x
@@ -412,6 +426,7 @@ def test_what_python_has_to_do(program: Callable[..., Any]) -> None:
 
 def test_a_function_that_calls_itself_in_a_traced_branch() -> None:
     check(to_itself, (numpy.array(6),), (numpy.array(1),))
+    check(twice_to_itself, (numpy.array(0.5),), (numpy.array(3.0),))
 
 
 def test_a_print_that_is_cut_prints_once(capsys: pytest.CaptureFixture[str]) -> None:
