@@ -467,7 +467,14 @@ def _is_of_one_loop(node: ast.ListComp | ast.GeneratorExp) -> bool:
     names_ = [each.id for each in _targets(first.target) if isinstance(each, ast.Name)]
     is_plain = len(names_) == len(_targets(first.target)) == len(set(names_))
     binds = any(isinstance(each, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for each in ast.walk(node))
-    return is_plain and not others and not first.is_async and not binds
+    return is_plain and not others and not first.is_async and not binds and not _runs_later(node.elt)
+
+
+def _runs_later(item: ast.AST) -> bool:
+    """Whether an item is a function, or has one in it, which reads the variables of the last item."""
+    if isinstance(item, (ast.Lambda, ast.GeneratorExp)):
+        return True
+    return not isinstance(item, ast.Call) and any(map(_runs_later, ast.iter_child_nodes(item)))
 
 
 def _targets(target: ast.expr) -> list[ast.expr]:

@@ -629,9 +629,15 @@ def repeated(xp: Any, x: Any) -> Any:
     return rows, other, rows is other
 
 
+def in_functions(xp: Any, x: Any) -> Any:
+    functions = [lambda: v * 2 for v in x]  # noqa: B023
+    pairs = [(i, lambda: i + v) for i, v in enumerate(x)]  # noqa: B023
+    return [function() for function in functions], pairs[0][1](), [max((1, -1), key=lambda k: k * v) for v in x]
+
+
 CHANGED = [
     in_an_item, in_items_of_a_loop, in_copies_of_a_list, in_objects, in_the_last_item, in_items_of_branches,
-    in_items_of_inner_loops, as_subjects, repeated,
+    in_items_of_inner_loops, as_subjects, repeated, in_functions,
 ]  # fmt: skip
 
 
