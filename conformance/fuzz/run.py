@@ -25,7 +25,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 from unittest import mock
 
-from conformance.fuzz import branches, compare, compositions, containers, drawing, guards, known, lists, modes
+from conformance.fuzz import branches, compare, compositions, containers, drawing, guards, known, lines, lists, modes
 from conformance.fuzz.compare import Disagreement
 from conformance.fuzz.modes import Compared
 from conformance.fuzz.program import Call
@@ -40,6 +40,7 @@ PROGRAMS = {
     "branches": branches,
     "lists": lists,
     "containers": containers,
+    "lines": lines,
 }  # what is drawn besides calls of a function
 _PLACE = re.compile(r"\S+\.py:\d+|<lambda> \S+|\d+")
 SHRUNK_A_CAUSE = 2  # examples that are shrunk, per cause and process
@@ -272,7 +273,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--under",
         choices=("vmap", "grad", *PROGRAMS),
         help="vectorized_map against the loop; grad against differences; transforms of transforms against plain torch; "
-        "compiled programs of branches, views and writes, of lists, and of containers and iterators, against NumPy",
+        "compiled programs of branches, views and writes, of lists, of containers and iterators, and of lines without "
+        "branches, against NumPy",
     )
     backend = (
         "tnp.compile against eager: 'eager' runs the traced graph, 'default' compiles it, 'inductor' by Inductor alone"
@@ -283,7 +285,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="with --compiled, compositions and branches: each N-th by the default backend",
+        help="with --compiled, compositions and programs: each N-th by machine code",
     )
     command.add_argument("--functions", default="", help="comma-separated patterns: sum,linalg.*,ndarray.sort,getitem")
     command.add_argument("--heap", action="store_true", help="watch for writes outside of memory, with glibc's checks")
@@ -328,6 +330,7 @@ def main(options: argparse.Namespace) -> int:
         "branches": set(branches.ARGUMENTS),
         "lists": set(lists.KINDS),
         "containers": containers.NAMES,
+        "lines": set(lines.KINDS),
     }.get(under, names)
     show(report, names, seed, time.monotonic() - start, options.examples, options.refusals)
     return 1 if report.unexplained or stopped else 0

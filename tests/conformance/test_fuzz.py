@@ -19,7 +19,7 @@ import pytest
 
 import tnp
 from conformance.__main__ import main
-from conformance.fuzz import branches, compositions, containers, drawing, known, lists, modes, run
+from conformance.fuzz import branches, compositions, containers, drawing, known, lines, lists, modes, run
 from conformance.fuzz.compare import Disagreement
 from conformance.fuzz.modes import Compared
 from conformance.fuzz.program import Base, Call, Items, Text, View, run_numpy
@@ -372,6 +372,25 @@ def test_programs_of_lists_are_drawn_and_compared(monkeypatch: pytest.MonkeyPatc
 
 def test_programs_of_containers_are_drawn() -> None:
     assert {each.function for each in check_drawn(containers, 40)} == containers.NAMES
+
+
+def test_programs_of_lines_are_drawn_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {each.function for each in check_drawn(lines, 8)} == set(lines.KINDS)
+
+    def compared(source: str, function: str = "values") -> Any:
+        source = f"def program(np, x, v, k, c):\n    {source}\n"
+        found = lines.Program(source, function, "eager", "1:1", (3, 4)).disagreement()
+        return found and found.kind
+
+    written = "x[1:] = x[:-1]\n    np.add.at(v, k % 4, 1)\n    return np.where(c, x, v), x.sum()"
+    assert compared(written) is None and compared(written, "gradient") is None
+    assert compared("return x * np.pi if np.__name__ == 'tnp' else x,") == "eager"
+    missing = "return x.not_there if np.__name__ == 'tnp' else x,"
+    assert compared(missing) == compared(missing, "gradient") == "error"
+    real = tnp.compile
+    monkeypatch.setattr(tnp, "compile", lambda f, **settings: real(lambda *x: [y + 1 for y in f(*x)], **settings))
+    assert compared("return x,") == "compiled"
+    assert compared("return x * x,", "gradient") == "gradient"
 
 
 def test_compositions_are_drawn_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
