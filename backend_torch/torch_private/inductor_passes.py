@@ -32,6 +32,9 @@ def put(patches: Patches) -> list[Undo]:
     written buffer may then run before the write (https://github.com/pytorch/pytorch/issues/185509, and 177631 before
     torch 2.13).
 
+    In the place of a copy it takes a view of the same sizes that begins elsewhere in its memory: ``as_strided`` of the
+    copy then counts from the wrong element. Gradients of writes in place have such copies.
+
     A result may take the place of an operand that is a part of a concatenation, whose memory then goes to another
     result although this one is still read (as in https://github.com/pytorch/pytorch/issues/100314).
 
@@ -42,6 +45,7 @@ def put(patches: Patches) -> list[Undo]:
     from torch._inductor.dependencies import StarDep, WeakDep
     from torch._inductor.fx_passes import post_grad, reinplace
     from torch._inductor.scheduler import SchedulerNode
+    from torch.fx.experimental.symbolic_shapes import statically_known_true
 
     copies, clone = post_grad.noop_registry, torch.ops.aten.clone.default
     condition, source = copies[clone]
@@ -57,6 +61,12 @@ def put(patches: Patches) -> list[Undo]:
         again(loop, *args, **kwargs)
         found = functools.reduce(lambda known, each: known.with_read(each), order, loop.read_writes)
         loop.set_read_writes(found.rename(loop.mutation_renames))
+
+    alike = post_grad.same_meta
+
+    def same(one: Node, other: Node) -> bool:
+        starts = [each.meta["val"].storage_offset() for each in (one, other)] if alike(one, other) else (0, 1)
+        return statically_known_true(starts[0] == starts[1])
 
     reusable = PythonWrapperCodegen.can_reuse
 
@@ -85,6 +95,7 @@ def put(patches: Patches) -> list[Undo]:
     operation = dataclasses.replace(reinplace.inplaceable_ops[scatter], extra_check=patches.either(in_place, theirs))
     return [
         *by_indices,
+        replaced_attribute(post_grad, "same_meta", patches.either(same, alike)),
         replaced_item(copies, clone, (patches.either(_never, condition), source)),
         replaced_item(reinplace.inplaceable_ops, scatter, operation),
         replaced_attribute(reinplace, "compute_overlapping_tensors", patches.either(_all_of, overlapping)),

@@ -317,7 +317,8 @@ ROWS = [
         "inductor_passes",
         "torch._inductor.fx_passes.post_grad torch._inductor.fx_passes.reinplace "
         "torch._inductor.fx_passes.reinplace:_generalized_scatter",
-        "Inductor writes to a part of a tensor before it has read another part, and to expanded tensors in place",
+        "Inductor writes to a part of a tensor before it has read another part, and to expanded tensors in place; it "
+        "takes a view that begins elsewhere in its memory for a copy",
         patched="the choice of copies to drop and of writes in place; while tnp compiles, in that thread",
         link=_ISSUE + "197829",
         test=_MENDED + "test_inductor_writes_before_it_reads",

@@ -110,6 +110,21 @@ def test_inductor_forgets_what_a_loop_waits_for() -> None:
         assert torch.equal(compiled(wiped, x), wiped(x)[0])
 
 
+def copied(x: Tensor) -> list[Tensor]:
+    double = x * 2
+    copy = double.new_empty_strided([1], [1])
+    copy.copy_(double[1:2])
+    return [copy.as_strided([1], [1], 0).clone(), double]
+
+
+def test_inductor_counts_from_the_start_of_another_memory() -> None:
+    x, pure = torch.arange(1.0, 4), torch.func.functionalize(copied, remove="mutations")
+    if torch.__version__ < "2.14":
+        assert not torch.equal(compiled(pure, x), copied(x)[0])
+    with inductor.PATCHES.applied():
+        assert torch.equal(compiled(pure, x), copied(x)[0])
+
+
 def joined(x: Tensor) -> list[Tensor]:
     low, high = x[:1] * 2, x[1:2] * 3
     found = torch.where(x[:1] > 0, low, torch.cat([low, high]).mean())  # in the place of `low`, a part of the two
