@@ -263,6 +263,14 @@ def lines_of(error: BaseException) -> list[tuple[str, int]]:
     return found
 
 
+def is_librarys(error: BaseException) -> bool:
+    """Whether a function in C, or of a library, refused a value's class, as it may do with what has no values yet."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return type(error) is TypeError and traceback is not None and not is_own(traceback.tb_frame.f_code.co_filename)
+
+
 def _is_typed(name: str) -> bool:
     """Whether code was typed in, in a notebook or a console, whose source is known."""
     return name.startswith("<") and not name.startswith(_GENERATED) and bool(linecache.getlines(name))

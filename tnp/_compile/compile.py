@@ -253,6 +253,11 @@ class _Signatures:
                 raise
             error = cut.error
         cutting = self.cutting or pieces.Cutting(self.name, self._of_part)
+        if trace_state.cut_reason(error) is None:
+            result = self._on_arrays(self.function, args, kwargs)  # raises the program's own errors
+            if cutting.note(error):
+                self.cutting = cutting
+            return result
         if not cutting.note(error):
             if not isinstance(error, trace_state.OfTracing):
                 raise error
@@ -317,7 +322,9 @@ class _Signatures:
 
     def _is_cut_at(self, error: Exception) -> bool:
         """Whether the program goes on in parts after an error of a trace."""
-        return self.fullgraph is None or (not self.fullgraph and trace_state.cut_reason(error) is not None)
+        if self.fullgraph is not False:
+            return self.fullgraph is None
+        return trace_state.cut_reason(error) is not None or trace_state.is_librarys(error)
 
     def _tell_of_rule(self, line: str) -> None:
         """Warn once that a tape records the function uncompiled, as its graph lacks a derivative of the program's."""

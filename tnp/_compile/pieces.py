@@ -97,7 +97,7 @@ class Cutting:
         return sum(map(len, self.lines.values()))
 
     def _tell(self, line: str, error: Exception) -> None:
-        why = trace_state.cut_reason(error) or str(error)
+        why = trace_state.cut_reason(error) or f"what is called needs values ({error})"
         why = why.removeprefix(f"{line}: ")
         if line not in self.reasons:
             self.reasons[line] = why

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
+import json
+import operator
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -417,6 +420,32 @@ def wrong(xp: Any, x: Any) -> Any:
 )
 def test_what_goes_through_a_cut(program: Callable[..., Any]) -> None:
     check(program, (X,), (X[:20],), rtol=1e-6)
+
+
+def refused_by_libraries(xp: Any, x: Any) -> Any:
+    heap = [float(v) for v in x]
+    heapq.heapify(heap)
+    pairs = [(v * 2, i) for i, v in enumerate(x)]
+    list.append(pairs, (x.sum(), -1))
+    return heapq.heappop(heap), heap, json.dumps([float(v) for v in x[:3]]), pairs[-1]
+
+
+def test_what_libraries_refuse_that_has_no_values() -> None:
+    check(refused_by_libraries, (X,), (X[:20],))
+
+
+def test_the_programs_own_errors_cut_nothing() -> None:
+    def program(x: Any, more: Any) -> Any:
+        x += 1
+        return x * 2 + operator.index(more)
+
+    compiled, x = np.compile(program, backend="eager"), np.ones(3)
+    with warnings.catch_warnings(), pytest.raises(TypeError, match="'str' object cannot be interpreted"):
+        warnings.simplefilter("error")
+        compiled(x, "5")
+    assert_same(numpy.ones(3) * 2, x)
+    assert_same(numpy.ones(3) * 7, compiled(x, 1))
+    assert compiled.graph(x, 1).count("mul") == 1
 
 
 @pytest.mark.parametrize("program", [singular, beyond, swallowed, asserted], ids=lambda each: each.__name__)
