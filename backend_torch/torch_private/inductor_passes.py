@@ -30,7 +30,8 @@ def put(patches: Patches) -> list[Undo]:
 
     On the CPU its scheduler computes loops again to fuse them, and forgets what they wait for: a loop that reads a
     written buffer may then run before the write (https://github.com/pytorch/pytorch/issues/185509, and 177631 before
-    torch 2.13).
+    torch 2.13). It fuses a loop that reads a tensor at other places with the loop that writes to it, if the tensor was
+    written to before: the name of what is read is then that of the earlier write.
 
     In the place of a copy it takes a view of the same sizes that begins elsewhere in its memory: ``as_strided`` of the
     copy then counts from the wrong element. Gradients of writes in place have such copies.
@@ -42,9 +43,9 @@ def put(patches: Patches) -> list[Undo]:
     """
     from torch._inductor import lowering
     from torch._inductor.codegen.wrapper import PythonWrapperCodegen
-    from torch._inductor.dependencies import StarDep, WeakDep
+    from torch._inductor.dependencies import MemoryDep, StarDep, WeakDep
     from torch._inductor.fx_passes import post_grad, reinplace
-    from torch._inductor.scheduler import SchedulerNode
+    from torch._inductor.scheduler import Scheduler, SchedulerNode
     from torch.fx.experimental.symbolic_shapes import statically_known_true
 
     copies, clone = post_grad.noop_registry, torch.ops.aten.clone.default
@@ -61,6 +62,16 @@ def put(patches: Patches) -> list[Undo]:
         again(loop, *args, **kwargs)
         found = functools.reduce(lambda known, each: known.with_read(each), order, loop.read_writes)
         loop.set_read_writes(found.rename(loop.mutation_renames))
+
+    fusable = Scheduler.fusable_weak_dep
+
+    def reads_what_it_writes(scheduler: Any, order: Any, reader: Any, writer: Any) -> bool:
+        if not fusable(scheduler, order, reader, writer):
+            return False
+        names = scheduler.mutation_real_name
+        (write,) = [each for each in writer.read_writes.writes if each.name == order.mutating_buf]
+        reads = [read for read in reader.read_writes.reads if names.get(read.name, read.name) == names[write.name]]
+        return all(isinstance(r, MemoryDep) and (r.index, r.size) == (write.index, write.size) for r in reads)
 
     alike = post_grad.same_meta
 
@@ -100,6 +111,7 @@ def put(patches: Patches) -> list[Undo]:
         replaced_item(reinplace.inplaceable_ops, scatter, operation),
         replaced_attribute(reinplace, "compute_overlapping_tensors", patches.either(_all_of, overlapping)),
         replaced_attribute(PythonWrapperCodegen, "can_reuse", patches.either(can_reuse, reusable)),
+        replaced_attribute(Scheduler, "fusable_weak_dep", patches.either(reads_what_it_writes, fusable)),
         replaced_attribute(SchedulerNode, "recompute_size_and_body", patches.either(recompute, again)),
         *([replaced_attribute(lowering, "to_dtype_bitcast", patches.either(shown, cast))] if _ASKS_BOOLS else []),
     ]

@@ -342,6 +342,14 @@ ROWS = [
     ),
     Row(
         "inductor_passes",
+        "torch._inductor.dependencies.MemoryDep torch._inductor.scheduler.Scheduler",
+        "Inductor writes to a tensor in the loop that reads other parts of it, if it was written to before",
+        patched="the method that says whether a loop may be fused with a write; while tnp compiles, in that thread",
+        link=_ISSUE + "185509",
+        test=_MENDED + "test_inductor_fuses_reads_of_other_parts",
+    ),
+    Row(
+        "inductor_passes",
         "torch._inductor.lowering",
         "Inductor can't show a bool as a byte, nor a byte as a bool",
         patched="to_dtype_bitcast, of bools; while tnp compiles, in that thread",

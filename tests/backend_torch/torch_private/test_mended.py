@@ -125,6 +125,22 @@ def test_inductor_counts_from_the_start_of_another_memory() -> None:
         assert torch.equal(compiled(pure, x), copied(x)[0])
 
 
+def moved(x: Tensor) -> list[Tensor]:
+    written = torch.index_put(x, [torch.tensor(1)], x[0], accumulate=True)
+    rows = torch.slice_scatter(written, written[:-1].clone(), 0, 1)
+    x.copy_(rows)
+    return [x]
+
+
+def test_inductor_fuses_reads_of_other_parts() -> None:
+    x = torch.arange(16.0, dtype=torch.float64).view(4, 4)
+    expected = moved(x.clone())[0]
+    if torch.__version__ < "2.14":
+        assert not torch.equal(compiled(moved, x.clone()), expected)
+    with inductor.PATCHES.applied():
+        assert torch.equal(compiled(moved, x.clone()), expected)
+
+
 def joined(x: Tensor) -> list[Tensor]:
     low, high = x[:1] * 2, x[1:2] * 3
     found = torch.where(x[:1] > 0, low, torch.cat([low, high]).mean())  # in the place of `low`, a part of the two
