@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import math
 import operator
 import sys
@@ -732,11 +733,21 @@ def _python_for(
         if test is not None:
             value = test()
             if predicate(value) is not None:
+                if number >= _FEW_STEPS and _may_be_endless(items):
+                    why = "values decide when a loop over an iterator ends, which may go on for ever"
+                    raise NotStaged(f"{trace_state.user_line()}: {why}").because(why)
                 if_(value, lambda item=item: body(item), _nothing, get, put, lines)
                 continue
             if not value:
                 return
         body(item)
+
+
+def _may_be_endless(items: Any) -> bool:
+    """Whether an iterator may go on for ever; not one of `unroll`."""
+    if isinstance(items, types.GeneratorType):
+        return not trace_state.is_own(items.gi_code.co_filename)
+    return isinstance(items, (itertools.count, itertools.cycle, itertools.repeat))
 
 
 def _nothing() -> None:

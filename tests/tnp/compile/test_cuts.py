@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 import json
 import operator
 import warnings
@@ -342,6 +343,15 @@ def twice_to_itself(xp: Any, w: Any) -> Any:
     return integral(0.0, 2.0, simpson(0.0, 2.0), 0)
 
 
+def endless(xp: Any, x: Any) -> Any:
+    for step in itertools.count(1):
+        new = xp.sqrt(x + 1)
+        if abs(new - x).max() < 1e-9:
+            return new, step
+        x = new
+    return x, 0
+
+
 def deleted(xp: Any, x: Any) -> Any:
     kept = xp.unique(x)
     del x
@@ -408,6 +418,7 @@ def wrong(xp: Any, x: Any) -> Any:
         assigned_sometimes,
         functions,
         generators,
+        endless,
         handled,
         deleted,
         nested,
