@@ -16,10 +16,12 @@ from backend_torch.kernels.graph_operations import called
 from backend_torch.kernels.order import ordered, restored
 from backend_torch.kernels.reductions import Binary, Loop, Resolver
 from backend_torch.native import heads
+from backend_torch.tensors import trace_state
 from backend_torch.tensors.casting import cast
 from backend_torch.tensors.dtypes import SIGNED
 from backend_torch.tensors.out_of_memory import explaining
-from backend_torch.torch_private import traces
+from backend_torch.tensors.shape import has_sizes
+from backend_torch.torch_private import functorch, traces
 
 Tensor = torch.Tensor
 aten, prims = torch.ops.aten, torch.ops.prims
@@ -83,10 +85,25 @@ def _running_logical(function: Callable[..., tuple[Tensor, Tensor]]) -> Resolver
     return lambda given, result: loop
 
 
+def _cumprod(tensor: Tensor, dim: int, dtype: torch.dtype | None = None) -> Tensor:
+    """torch.cumprod; in a trace of derivatives a scan, as torch's has a step for each element, of all elements."""
+    if trace_state.is_tracing() and _is_differentiated(tensor) and has_sizes(tensor):
+        return scan(torch.mul, tensor if dtype is None else tensor.to(dtype), dim, associative=True)
+    return torch.cumprod(tensor, dim, dtype=dtype)
+
+
+def _is_differentiated(tensor: Tensor) -> bool:
+    while functorch.is_wrapped(tensor):
+        if not functorch.is_batched(tensor):
+            return True
+        tensor = functorch.get_unwrapped(tensor)
+    return tensor.requires_grad
+
+
 any = _running_logical(torch.cummax)
 all = _running_logical(torch.cummin)
 sum = reductions.accumulator(torch.cumsum, any)
-prod = reductions.accumulator(torch.cumprod, all)
+prod = reductions.accumulator(_cumprod, all)
 max = _running_extreme(torch.cummax, reductions.max)
 min = _running_extreme(torch.cummin, reductions.min)
 
