@@ -168,11 +168,13 @@ def test_compiled_products_with_a_vector(dtype: torch.dtype) -> None:
     """Of floats NumPy computes them, with matrices in any order; others are torch's."""
     matrix = torch.arange(2.0**17).remainder(11).reshape(256, 512).to(dtype)
     tall, wide = torch.arange(512.0).remainder(7).to(dtype), torch.arange(256.0).remainder(5).to(dtype)
-    functions = [lambda m, v, w: m @ v, lambda m, v, w: w @ m, lambda m, v, w: m.mT @ w + v, lambda m, v, w: v @ m.mT]
-    for function in functions:
-        given = [matrix, tall, wide]
-        graph = compiling.trace(lambda tensors, function=function: [function(*tensors)], given)
-        (found,) = compiling.Executable(graph).program(given)(list(given))
-        expected = function(*given)
+
+    def function(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+        m, v, w = tensors
+        return [m @ v, w @ m, m.mT @ w + v, v @ m.mT]
+
+    given = [matrix, tall, wide]
+    results = compiling.Executable(compiling.trace(function, given)).program(given)(list(given))
+    for found, expected in zip(results, function(given), strict=True):
         torch.testing.assert_close(found, expected)
         assert found.stride() == expected.stride()

@@ -86,15 +86,15 @@ def test_sums_of_many_chunks() -> None:
         inputs = [torch.from_numpy(numbers), torch.from_numpy(table)]
         function = lambda tensors: (tensors[0].sum(), tensors[1].sum(0), (tensors[1] * 2).sum(1))  # noqa: E731
         whole, columns, rows = Executable(trace(function, inputs)).program(inputs)(list(inputs))
-        rtol = 2e-7 if dtype is np.float32 else 1e-15
+        rtol = 1e-6 if dtype is np.float32 else 1e-14
         np.testing.assert_allclose(whole, numbers.sum(dtype=np.longdouble), rtol=rtol)
-        np.testing.assert_allclose(columns, table.sum(0, dtype=np.longdouble), rtol=20 * rtol)
+        np.testing.assert_allclose(columns, table.sum(0, dtype=np.longdouble), rtol=2 * rtol)
         np.testing.assert_allclose(rows, 2 * table.sum(1, dtype=np.longdouble), rtol=2 * rtol)
 
 
-@pytest.mark.parametrize("size", [SIZE + rest for rest in (0, 1, 7, 8, 15)])
-def test_masks_of_every_dtype(size: int) -> None:
+def test_masks_of_every_dtype() -> None:
     """Loaded, stored and converted from one number of lanes to another, with a rest that fills no vector."""
+    size = SIZE + 15
     dtypes = torch.float32, torch.float64, torch.int32, torch.int64
     generator = np.random.default_rng(size)
     inputs = [torch.from_numpy(generator.integers(0, 3, size)).to(dtype) for dtype in dtypes]
