@@ -88,7 +88,7 @@ def test_sums_of_many_chunks() -> None:
         whole, columns, rows = Executable(trace(function, inputs)).program(inputs)(list(inputs))
         rtol = 1e-6 if dtype is np.float32 else 1e-14
         np.testing.assert_allclose(whole, numbers.sum(dtype=np.longdouble), rtol=rtol)
-        np.testing.assert_allclose(columns, table.sum(0, dtype=np.longdouble), rtol=2 * rtol)
+        np.testing.assert_allclose(columns, table.sum(0, dtype=np.longdouble), rtol=20 * rtol)  # row by row
         np.testing.assert_allclose(rows, 2 * table.sum(1, dtype=np.longdouble), rtol=2 * rtol)
 
 
