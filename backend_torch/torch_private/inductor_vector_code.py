@@ -37,8 +37,9 @@ _EXP = """[](auto const& v) {
 
 
 PREFIX = """
-// torch keeps a sum in memory on the heap, which takes four times as long as in a register. That is only possible if
-// nothing takes the address of `now`: the sums of whole chunks lie elsewhere. They are added in pairs, as torch's.
+// torch keeps a sum in memory on the heap, which takes four times as long as in a register. A sum stays in a register
+// only if nothing takes its address: the sums of whole chunks lie elsewhere, and are added in pairs, as torch's. Four
+// sums take turns: an addition takes four cycles, and would wait for the one before it.
 template <typename T>
 struct ChunkSums {
   std::vector<T> sums;
