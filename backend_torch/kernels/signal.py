@@ -39,7 +39,8 @@ def correlate(line: Tensor, window: Tensor, left: int, right: int) -> Tensor:
         given = host.arrays(line, window.conj())
         if given is not None:  # one pass instead of two for each element of the window
             first = length - 1 - left
-            return host.wrapped(np.correlate(given[0], given[1], "full")[first : first + size].copy())
+            full = np.correlate(given[0], given[1], "full")
+            return host.wrapped(full if len(full) == size else full[first : first + size].copy())
     ends = [line.new_zeros(left), line.new_zeros(right)] if left or right else []
     padded = torch.cat([ends[0], line, ends[1]]) if ends else line
     inside = None  # zero times infinity is NaN, but a zero beyond the line is in no product
